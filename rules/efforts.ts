@@ -12,7 +12,7 @@ export interface FittedEffort {
 
 /**
  * The word nearest to `asked` among those that a model takes; of two equally near ones the greater. `none` is never
- * taken for thinking. Where thinking cannot be stopped, the least word is sent and the loss is told.
+ * taken for thinking. Where thinking cannot be stopped, the least effort is sent and the loss is reported.
  */
 export function fittedEffort(requested: string, taken: readonly string[]): FittedEffort {
   if (taken.includes(requested)) return { effort: requested, lost: false }

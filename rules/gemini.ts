@@ -1,4 +1,4 @@
-/** What each Gemini takes, at Google AI and on Vertex AI, first of all how it is told how much to think. */
+/** What each Gemini takes, at Google AI and on Vertex AI, first of all how the amount of thinking is set. */
 import { rowFor } from './source.ts'
 import type { NamedRow, Source } from './source.ts'
 

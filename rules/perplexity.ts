@@ -6,7 +6,7 @@
 import type { ResponsesRule } from './chat.ts'
 import type { Source } from './source.ts'
 
-/** Where these are told, with the same mapping in github.com/hex/llm-perplexity/pull/27. */
+/** Where these are listed, with the same mapping in github.com/hex/llm-perplexity/pull/27. */
 export const sonarSource: Source = { url: 'https://github.com/vercel/ai/issues/18988', readOn: '2026-11-23' }
 
 const sonar = (preset: string) => ({ model: 'perplexity/sonar', preset })

@@ -107,8 +107,8 @@ async function takeAll(on: Browser, some: typeof pages, { colorScheme, width, ke
   const page = await context.newPage()
   for (const [name, path] of chosen(some)) {
     const title = `${name}-${width}-${colorScheme}`
-    const tell = (error: Error) => problems.push(`${title}: ${error.message}`)
-    page.on('pageerror', tell)
+    const report = (error: Error) => problems.push(`${title}: ${error.message}`)
+    page.on('pageerror', report)
     await page.goto(`${demo.url}/ui/${path.replace('{chat}', chat)}`)
     await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' })
     await page.waitForLoadState('networkidle')
@@ -116,7 +116,7 @@ async function takeAll(on: Browser, some: typeof pages, { colorScheme, width, ke
     if (excess > 0) problems.push(`${title}: ${excess} pixels wider than the screen`)
     taken++
     await page.screenshot({ path: join(values.directory, `${title}.png`) })
-    page.off('pageerror', tell)
+    page.off('pageerror', report)
   }
   await context.close()
 }

@@ -1,6 +1,6 @@
 /**
  * Loaded into the gateway by `trace-call.ts` before anything else: puts a probe at the start of every function under
- * the folder TRACE_SOURCES, and tells the parent process which functions were entered between `start` and `stop`.
+ * the folder TRACE_SOURCES, and reports to the parent process which functions were entered between `start` and `stop`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { readFileSync } from 'node:fs'

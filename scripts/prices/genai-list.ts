@@ -62,7 +62,7 @@ const units: Readonly<Record<string, readonly [PriceUnit, number]>> = {
   storage_searches_kcount: ['fileSearch', 1000],
 }
 
-/** The variant that a condition of the list means; absent = one that no usage report tells. */
+/** The variant that a condition of the list means; absent = one that no usage report names. */
 const variantNames: Readonly<Record<string, string>> = {
   'processing=batch': 'batch',
   'service_tier=flex': 'flex',

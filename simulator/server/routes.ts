@@ -111,7 +111,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Several vendors share OpenAI's paths; a path segment or a header tells them apart. */
+/** Several vendors share OpenAI's paths; a path segment or a header distinguishes them. */
 function dialectOf(path: string, { headers }: HttpRequest): Dialect {
   if (headers.has('anthropic-version')) return 'anthropic'
   if (path.includes('/mistral/')) return 'mistral'

@@ -35,7 +35,7 @@ export type DeliverAlert = (alert: Alert) => void
 /** One queue for all alerts. */
 export function createAlertDelivery({ transport, mailer, logger }: DeliveryParts): DeliverAlert {
   let waiting = 0
-  const tell = (about: string, server: string, send: () => Promise<void>): void => {
+  const enqueue = (about: string, server: string, send: () => Promise<void>): void => {
     if (waiting >= waitingMax)
       return logger.error(`alerts of ${about} are taken too slowly: one was not sent`, { server })
     waiting++
@@ -48,9 +48,9 @@ export function createAlertDelivery({ transport, mailer, logger }: DeliveryParts
   return ({ about, event, webhookUrls, mail }) => {
     const body = Buffer.from(JSON.stringify(event))
     // An address may hold a secret: the log has its host alone.
-    for (const url of webhookUrls) tell(about, new URL(url).host, () => post(transport, url, body))
+    for (const url of webhookUrls) enqueue(about, new URL(url).host, () => post(transport, url, body))
     if (!mail || mail.to.length === 0) return
-    if (mailer) tell(about, 'mail', () => mailer.send(mail))
+    if (mailer) enqueue(about, 'mail', () => mailer.send(mail))
     else logger.error(`an alert of ${about} could not be mailed: set SMTP_HOST and SMTP_SENDER_EMAIL`, { id: event.id })
   }
 }

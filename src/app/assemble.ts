@@ -173,7 +173,7 @@ function routerParts(router: Router): Pick<Services, 'coolingDown' | 'upstreams'
   return { coolingDown: () => router.coolingDown(), upstreams: router.upstreams }
 }
 
-/** Who is told of budgets, of keys, and of usage. */
+/** Who is notified of budgets, of keys, and of usage. */
 function assembleAlerts(
   { options, store, logger }: AssemblyParts,
   { transport, current, router }: { transport: Transport; current: CurrentConfiguration; router: Router },

@@ -104,7 +104,7 @@ test('a replica that has told of a trouble and dies leaves its end to another on
   expect(await living.sees([])).toEqual([])
   clock.nowMs += 60_001
   expect(await living.sees([])).toEqual(['trouble_ended redis'])
-  expect(living.logged).toEqual(['redis is seen by no replica any more; the one that told of it has ended'])
+  expect(living.logged).toEqual(['redis is seen by no replica any more; the one that reported it has ended'])
   expect(await living.sees([])).toEqual([])
   for (const claim of claims) claim.close()
   await database.close()

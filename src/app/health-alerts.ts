@@ -16,7 +16,7 @@ export interface Trouble {
   readonly id: string
   /** What is wrong, and what helps: one sentence for the operator. */
   readonly message: string
-  /** It is this machine's alone: each replica tells of its own. */
+  /** It is this machine's alone: each replica reports its own. */
   readonly isOwn?: true
 }
 
@@ -67,7 +67,7 @@ export async function look(parts: HealthParts, lasting: Map<string, Lasting>): P
   for (const [id, one] of [...lasting])
     if (!present.has(id)) {
       lasting.delete(id)
-      if (one.isReported) await tell(parts, one, nowMs)
+      if (one.isReported) await report(parts, one, nowMs)
     }
   for (const [id, trouble] of present) {
     const one = lasting.get(id) ?? { sinceMs: nowMs, trouble, isReported: false, isAlone: false }
@@ -79,9 +79,9 @@ export async function look(parts: HealthParts, lasting: Map<string, Lasting>): P
   for (const one of lasting.values()) {
     if (one.isReported || nowMs - one.sinceMs < reportedAfterMs) continue
     one.isReported = true
-    await tell(parts, one, null)
+    await report(parts, one, null)
   }
-  await tellLeft(parts, nowMs)
+  await reportLeft(parts, nowMs)
 }
 
 const hasReceivers = ({ webhookUrls, alertEmails }: HealthAlertSettings) => webhookUrls.length + alertEmails.length > 0
@@ -92,19 +92,19 @@ async function stillHas({ claims, settings }: HealthParts, { trouble, isAlone }:
 }
 
 /** Reports the end of what a replica has reported that is dead now, and no other one has. */
-async function tellLeft(parts: HealthParts, nowMs: number): Promise<void> {
+async function reportLeft(parts: HealthParts, nowMs: number): Promise<void> {
   const { claims, settings } = parts
   if (!claims || !hasReceivers(settings())) return
   for (const { trouble: id, sinceMs } of await claims.takeLeft()) {
-    const message = `${id} is seen by no replica any more; the one that told of it has ended`
-    const report = { id, sinceMs, endMs: nowMs, message }
-    logReport(parts, report)
-    deliverReport(parts, report)
+    const message = `${id} is seen by no replica any more; the one that reported it has ended`
+    const ended = { id, sinceMs, endMs: nowMs, message }
+    logReport(parts, ended)
+    deliverReport(parts, ended)
   }
 }
 
 /** Whether this replica reports. While the others cannot be reached it does: better reported twice than never. */
-async function isTeller({ claims, logger, settings }: HealthParts, one: Lasting, what: 'began' | 'ended') {
+async function isReporter({ claims, logger, settings }: HealthParts, one: Lasting, what: 'began' | 'ended') {
   if (!hasReceivers(settings())) return false
   if (claims === undefined || one.trouble.isOwn || one.isAlone) return true
   const { id: trouble } = one.trouble
@@ -112,18 +112,18 @@ async function isTeller({ claims, logger, settings }: HealthParts, one: Lasting,
     return await (what === 'began' ? claims.began({ trouble, sinceMs: one.sinceMs }) : claims.ended(trouble))
   } catch (error) {
     if (what === 'began') one.isAlone = true
-    logger.warn('whether another replica has told of a trouble cannot be asked', { reason: String(error) })
+    logger.warn('whether another replica has reported a trouble cannot be asked', { reason: String(error) })
     return true
   }
 }
 
 /** `endMs` null = it lasts. */
-async function tell(parts: HealthParts, one: Lasting, endMs: number | null): Promise<void> {
+async function report(parts: HealthParts, one: Lasting, endMs: number | null): Promise<void> {
   const { id, message } = one.trouble
   const text = endMs === null ? message : `${id} ${parts.endOf(id) ?? 'is well again'}`
-  const report = { id, sinceMs: one.sinceMs, endMs, message: text }
-  logReport(parts, report)
-  if (await isTeller(parts, one, endMs === null ? 'began' : 'ended')) deliverReport(parts, report)
+  const made = { id, sinceMs: one.sinceMs, endMs, message: text }
+  logReport(parts, made)
+  if (await isReporter(parts, one, endMs === null ? 'began' : 'ended')) deliverReport(parts, made)
 }
 
 interface TroubleReport {

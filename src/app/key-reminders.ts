@@ -21,7 +21,7 @@ interface ReminderParts {
 
 /**
  * Looks at once and every five minutes, until `stop`, which resolves when no look is under way, or after two seconds: a
- * database that stands still does not hold a gateway that stops, and what was not told is told by the next one.
+ * database that stands still does not hold a gateway that stops, and the next one sends what was not sent.
  */
 export function watchKeys(parts: ReminderParts): { stop(): Promise<void> } {
   let stopped = false
@@ -44,8 +44,8 @@ export function watchKeys(parts: ReminderParts): { stop(): Promise<void> } {
 }
 
 /**
- * Tells of each key once for each stage, over all replicas. A key that passed several stages unseen is told of the last
- * one alone.
+ * Sends one reminder for each key and stage, over all replicas. Of several stages that a key passed unseen only the
+ * last one has it.
  */
 export async function remind(parts: ReminderParts): Promise<void> {
   const { store, clock, settings } = parts
@@ -58,22 +58,22 @@ export async function remind(parts: ReminderParts): Promise<void> {
     maxAgeMs === null ? ['expiry', 'rotation'] : ['expiry', 'rotation', 'age']
   for (const kind of kinds) {
     const ask = (stageMs: number, fromMs: number) =>
-      tellAll(parts, { kind, stageMs, fromMs, toMs: nowMs + stageMs, ...(maxAgeMs !== null && { maxAgeMs }) })
+      remindOfAll(parts, { kind, stageMs, fromMs, toMs: nowMs + stageMs, ...(maxAgeMs !== null && { maxAgeMs }) })
     // A key whose text is overdue still works, so it is worth a reminder; one that has expired is not.
     if (kind !== 'expiry') await ask(0, nowMs - graceMs)
     for (const [at, stageMs] of stages.entries()) await ask(stageMs, nowMs + (at === 0 ? 0 : stages[at - 1]!))
   }
 }
 
-async function tellAll(parts: ReminderParts, query: KeyReminderQuery): Promise<void> {
+async function remindOfAll(parts: ReminderParts, query: KeyReminderQuery): Promise<void> {
   for (let round = 0; round < roundsMax; round++) {
     const claimed = await parts.store.claim(query)
-    for (const one of claimed) tell(parts, one)
+    for (const one of claimed) deliverReminder(parts, one)
     if (claimed.length === 0) return
   }
 }
 
-function tell({ logger, mailer, deliver, settings }: ReminderParts, reminder: KeyReminder): void {
+function deliverReminder({ logger, mailer, deliver, settings }: ReminderParts, reminder: KeyReminder): void {
   const { webhookUrls, alertEmails, graceMs } = settings()
   const event = eventOf(reminder, graceMs)
   const { event_message: message, ...fields } = event

@@ -30,7 +30,7 @@ export interface Limits {
   readonly spendWriter: string
   /** All budgets, for people who look at them. */
   readonly survey: RunningBudgetSurvey
-  /** `listener` hears of soft budgets from now on; without one they are logged only. */
+  /** From then on `listener` is called with each soft budget that is reached; without one they are logged only. */
   onSoftBudget(listener: (alert: SoftBudgetAlert) => void): void
 }
 
@@ -53,7 +53,7 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
     clock,
     spend: openBudgetSpend({ sql: database.sql, ledger, writer: spendWriter }),
     softReached: (scope, spentNanoUsd) =>
-      void tellOnce({ scope, spentNanoUsd }, { database, logger, tell: alert => listener(alert) }),
+      void notifyOnce({ scope, spentNanoUsd }, { database, logger, notify: alert => listener(alert) }),
   })
   const redis = redisUrl === undefined ? undefined : await openRedis(redisUrl, budgets, options)
   return {
@@ -68,16 +68,16 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
 interface AlertParts {
   readonly database: Database
   readonly logger: Logger
-  tell(alert: SoftBudgetAlert): void
+  notify(alert: SoftBudgetAlert): void
 }
 
-async function tellOnce(alert: SoftBudgetAlert, { database, logger, tell }: AlertParts): Promise<void> {
+async function notifyOnce(alert: SoftBudgetAlert, { database, logger, notify }: AlertParts): Promise<void> {
   const { id, budget } = alert.scope
   const fields = { scope: id, spent_nano_usd: alert.spentNanoUsd, soft_nano_usd: budget.softNanoUsd }
   try {
     if (!(await claimBudgetAlert(database.sql, alert.scope))) return
     logger.warn('a soft budget is reached', fields)
-    tell(alert)
+    notify(alert)
   } catch (reason) {
     logger.error('a soft budget is reached, and the database could not note it: no alert is sent', {
       ...fields,

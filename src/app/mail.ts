@@ -50,7 +50,7 @@ export function createMailer(environment: Environment): Mailer | undefined {
   }
 }
 
-/** Also for mails whose failure no client is told: it is in the log, and thrown. */
+/** Also for mails whose failure is in no answer: it is in the log, and thrown. */
 export function withLog(mailer: Mailer, logger: Pick<Logger, 'warn'>): Mailer {
   return {
     async send(mail) {

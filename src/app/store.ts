@@ -76,7 +76,7 @@ export type DatabaseState = 'connected' | 'read-only' | 'disconnected'
 
 const installationNameBytes = 12
 
-/** Is told what has changed; undefined = everything may have. */
+/** Is called with what has changed; undefined = everything may have. */
 type TenancyFollower = (subjects: readonly Subject[] | undefined) => void
 
 /** Open from start to shutdown. */
@@ -117,7 +117,7 @@ export interface Store {
   readonly startedAway: boolean
   /** Absent = Redis is not configured. */
   readonly redis: RedisState | undefined
-  /** Who of the replicas tells of a trouble; undefined = there is no other one. */
+  /** Which of the replicas reports a trouble; undefined = there is no other one. */
   readonly troubleClaims: TroubleClaims | undefined
   /** undefined = there is no other replica. */
   readonly runLeases: RunLeases | undefined
@@ -244,13 +244,13 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
         followMasterKey(installation, logger),
         configured.poll(),
       ])
-      if (readOnly === takesChanges) tellReadOnly(logger, readOnly)
+      if (readOnly === takesChanges) logReadOnly(logger, readOnly)
       takesChanges = !readOnly
       return changes
     },
     reportReachable(now, reason) {
       answersSinceMs = now ? clock.monotonicMs() : undefined
-      tellReachable(logger, now, reason)
+      logReachable(logger, now, reason)
     },
   })
   await directory.start()
@@ -280,12 +280,12 @@ function openTenancy(database: Database, changed: (subjects: readonly string[]) 
   return { tenancy, tenants: new CallerLoader(tenancy) }
 }
 
-function tellReachable(logger: Logger, reachable: boolean, reason: string | undefined): void {
+function logReachable(logger: Logger, reachable: boolean, reason: string | undefined): void {
   if (reachable) logger.info('the database answers again')
   else logger.error('the database does not answer; known keys keep working, calls are kept in the journal', { reason })
 }
 
-function tellReadOnly(logger: Logger, readOnly: boolean): void {
+function logReadOnly(logger: Logger, readOnly: boolean): void {
   if (readOnly) logger.error('the database takes no changes (read-only); calls are kept in the journal')
   else logger.info('the database takes changes again')
 }

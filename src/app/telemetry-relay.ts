@@ -6,7 +6,7 @@ import type { Transport } from '../core/transport.ts'
 
 const timeouts = { connectMs: 5000, firstByteMs: 10_000, idleMs: 5000, totalMs: 20_000 }
 const answerBytesMax = 64 * 1024
-/** Of what waits for the collector; beyond it agents are told to come back. */
+/** Of what waits for the collector; beyond it agents have to try again later. */
 const waitingBytesMax = 64 * 1024 * 1024
 const retryAfterMs = 30_000
 

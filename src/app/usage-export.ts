@@ -1,4 +1,4 @@
-/** Sends rows of the ledger to a webhook and to Stripe, again until they have arrived; ids tell copies apart. */
+/** Sends rows of the ledger to a webhook and to Stripe, again until they have arrived; copies have the same id. */
 import { createHmac } from 'node:crypto'
 import type { LedgerRow } from '../core/ledger/ledger-columns.ts'
 import { toGatewayError } from '../core/errors.ts'
@@ -83,7 +83,7 @@ class ExportWorker {
   }
 
   #tellAway(error: unknown): void {
-    this.#tell('outbox', 'usage cannot be exported now', { reason: toGatewayError(error).message })
+    this.#logFailure('outbox', 'usage cannot be exported now', { reason: toGatewayError(error).message })
   }
 
   /** Never rejects. */
@@ -96,7 +96,7 @@ class ExportWorker {
       await this.#parts.outbox.measure(settings.waitingMax)
       for (const { destination, waiting, skipped } of this.#parts.outbox.state())
         if (waiting >= settings.waitingMax)
-          this.#tell(destination, 'usage is not exported any more, too many rows wait', { waiting, skipped })
+          this.#logFailure(destination, 'usage is not exported any more, too many rows wait', { waiting, skipped })
       await Promise.all(wanted.map(destination => this.#drain(destination, settings)))
     } catch (error) {
       this.#tellAway(error)
@@ -137,7 +137,7 @@ class ExportWorker {
 
   async #giveUp(destination: ExportDestination, late: readonly GivenUpRow[]): Promise<void> {
     await this.#parts.outbox.giveUp(destination, late, this.#parts.clock.epochMs())
-    this.#tell(destination, 'usage was given up and will not be sent; the table usage_given_up has the rows', {
+    this.#logFailure(destination, 'usage was given up and will not be sent; the table usage_given_up has the rows', {
       rows: late.length,
       request_id: late[0]!.id,
       reason: late[0]!.reason,
@@ -158,7 +158,7 @@ class ExportWorker {
         if (some.length > 0) await send()
         for (const row of some) arrived.add(row.request_id)
       } catch (error) {
-        this.#tell(destination, 'usage could not be delivered, and will be again', {
+        this.#logFailure(destination, 'usage could not be delivered, and will be again', {
           rows: some.length,
           reason: toGatewayError(error).message,
         })
@@ -191,7 +191,7 @@ class ExportWorker {
   /**
    * docs.stripe.com/api/billing/meter-event/create and /api/idempotent_requests, 2026-11-25. Where an answer was lost,
    * the same idempotency key gets it again. A failure is repeated under that key too: then another key asks anew, and
-   * the `identifier` alone tells whether the event had arrived.
+   * the `identifier` alone shows whether the event had arrived.
    */
   async #toStripe(meter: StripeMeter, { row, attempts }: { row: LedgerRow; attempts: number }): Promise<void> {
     const { environment } = this.#parts
@@ -231,7 +231,7 @@ class ExportWorker {
   }
 
   /** Writes a failure into the log, the same one once a minute at most. */
-  #tell(about: string, message: string, fields: Record<string, unknown>): void {
+  #logFailure(about: string, message: string, fields: Record<string, unknown>): void {
     const nowMs = this.#parts.clock.monotonicMs()
     if (nowMs - (this.#reportedMs.get(about + message) ?? -Infinity) < reportEveryMs) return
     this.#reportedMs.set(about + message, nowMs)
@@ -263,7 +263,7 @@ function isDuplicate(text: string, identifier: string): boolean {
   return String(error?.message).includes(`already exists with identifier ${identifier}`)
 }
 
-/** What Stripe is told of a row; undefined = it is of no customer, or nothing that is billed. */
+/** What is sent to Stripe of a row; undefined = it is of no customer, or nothing that is billed. */
 function billedOf(row: LedgerRow, meter: StripeMeter): { customer: string; value: string } | undefined {
   const [customer, value] = [row[meter.customer], meteredOf(row, meter.value)]
   return customer && value !== null && value !== '0' ? { customer, value } : undefined

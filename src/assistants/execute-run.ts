@@ -15,7 +15,7 @@ import type { Ending } from './run-object.ts'
 import { Turn } from './turn.ts'
 import type { TurnEnd, TurnObjects } from './turn.ts'
 
-/** A client that listens hears the end of its run within this time, stored or not. */
+/** A client that listens gets the end of its run within this time, stored or not. */
 const listenMs = 15_000
 
 const runRoute = '/v1/threads/{thread_id}/runs'

@@ -16,7 +16,7 @@ import type { Signer } from '../lib/signer.ts'
  */
 export const fieldsBesideTheKey: ReadonlyMap<string, string> = new Map([
   ['model', 'its deployments are in the key'],
-  ['stream', 'an answer is given whole or streamed, whatever the first call asked for'],
+  ['stream', 'an answer is given whole or streamed, also where the first call asked for the other'],
   ['stream_options', 'the same; usage is reported to those who ask for it'],
   ['metadata', 'notes of the client'],
   ['cache', 'steers the cache itself; its namespace is in the key'],

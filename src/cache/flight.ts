@@ -189,7 +189,7 @@ export class Flight {
 const contentTypeOf = ({ streaming }: ChatFormat): string =>
   typeof streaming === 'object' ? streaming.contentType : 'text/event-stream; charset=utf-8'
 
-/** A follower that cannot be answered from here goes itself, and hears its own error. */
+/** A follower that cannot be answered from here calls its upstream itself, and gets its own error. */
 function tried<T>(ask: () => T): T | undefined {
   try {
     return ask()

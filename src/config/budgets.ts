@@ -50,7 +50,7 @@ export function newUsersOf(common: CommonSettings): Settings['newUsers'] {
   }
 }
 
-/** Who is told of outages. */
+/** Who is notified of outages. */
 export const healthAlertsOf = (general: NonNullable<Config['general_settings']>): HealthAlertSettings => ({
   webhookUrls: [general.alert_to_webhook_url?.health_alerts ?? []].flat(),
   alertEmails: [general.alert_to_email?.health_alerts ?? []].flat(),

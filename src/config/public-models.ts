@@ -1,4 +1,4 @@
-/** The models that strangers see, from a checked configuration. */
+/** The models that are shown without a key, from a checked configuration. */
 import type { PublicModels } from '../core/settings.ts'
 
 interface Reading {

@@ -50,7 +50,7 @@ export interface SettingsSource {
   reload(): Promise<ReloadReport>
   /**
    * Reads the secrets that are kept elsewhere: all of them again, or those that were never read. Where a value changed,
-   * the settings are made anew, and the callback of `watch` is called. `failed` is told of each that cannot be read.
+   * the settings are made anew, and the callback of `watch` is called. `failed` is called for each that cannot be read.
    * Never rejects.
    */
   readSecrets(which: 'all' | 'new', failed: (reference: string, problem: string) => void): Promise<void>

@@ -20,7 +20,7 @@ interface PromptRequest {
 
 /**
  * A chat request without its model, streamed. Throws `too-large` beyond the limit of a body, and what `hold` throws:
- * it is told the memory of files before they are read.
+ * it is called with the size of files before they are read.
  */
 export async function promptOf(services: Services, request: PromptRequest): Promise<Json> {
   const { settings } = request.conversation

@@ -28,7 +28,7 @@ export interface TelemetryRelay {
   /** Without `/v1/metrics` and without a slash at the end. */
   readonly endpoint: string
   readonly headers: Readonly<Record<string, string>>
-  /** What is relayed; agents are told to send nothing else. */
+  /** What is relayed; agents are configured to send nothing else. */
   readonly signals: readonly TelemetrySignal[]
 }
 

@@ -1,4 +1,4 @@
-/** What clients are told of a model that is switched off. Who did it, and why, is shown to readers of everything. */
+/** What answers say of a model that is switched off. Who did it, and why, is shown to readers of everything. */
 import type { Deployment } from './deployment.ts'
 import { GatewayError } from './errors.ts'
 

@@ -191,7 +191,7 @@ export interface Services {
   replicas(): number | undefined
   /** The deployments in a cooldown after failures, in this process. */
   coolingDown(): readonly Deployment[]
-  /** What calls told of the upstreams, in this process. */
+  /** What calls have shown of the upstreams, in this process. */
   readonly upstreams: UpstreamNotes
   readonly guardrails: GuardrailTrials
   readonly fileCalls: FileCalls

@@ -138,7 +138,7 @@ export class GatewayError extends Error {
   readonly problems: readonly Problem[] | undefined
   /** What the upstream reports of a whole answer that failed or was blocked: it is billed all the same. */
   usage: Usage | undefined = undefined
-  /** Headers of the answer that tells of it: of a call that was settled before the error reached its endpoint. */
+  /** Headers of the answer that reports it: of a call that was settled before the error reached its endpoint. */
   answerHeaders: Readonly<Record<string, string>> | undefined = undefined
 
   constructor(kind: FaultKind, message: string, options: GatewayErrorOptions = {}) {

@@ -8,7 +8,7 @@ export interface Client {
   readonly left: boolean
   /**
    * Calls `listener` once when the client leaves before its answer is complete (`client-closed`), or when the gateway
-   * stops and cannot wait for the answer any longer: then there is a moment left to tell the client.
+   * stops and cannot wait for the answer any longer: then there is a moment left to answer the client.
    */
   onLeft(listener: (why: GatewayError) => void): void
   /** Told when a call of it has ended that an upstream may bill; absent = does not ask. */

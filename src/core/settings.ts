@@ -70,7 +70,7 @@ export interface Settings {
   readonly bodies: BodySettings
   /** null = usage is not sent to other systems. */
   readonly usageExport: UsageExportSettings | null
-  /** How coding agents sign in, and what they are told. */
+  /** How coding agents sign in, and which settings they get. */
   readonly agents: AgentSettings
   /** Of the built-in price list: kept in each row whose cost was computed. */
   readonly priceListVersion: string
@@ -96,7 +96,7 @@ export interface Settings {
  */
 export type WithoutRedis = 'refuse' | 'share' | number
 
-/** Who is told of what keeps the gateway from its work. */
+/** Who is notified of what keeps the gateway from its work. */
 export interface HealthAlertSettings {
   readonly webhookUrls: readonly string[]
   readonly alertEmails: readonly string[]
@@ -123,7 +123,7 @@ export interface NewKeySettings {
   readonly bounds: KeyBounds
 }
 
-/** What strangers see in the model hub. */
+/** What the model hub shows without a key. */
 export interface PublicModels {
   /** Public names and aliases; empty = nothing is shown. */
   readonly names: readonly string[]
@@ -132,13 +132,13 @@ export interface PublicModels {
   readonly where: string | null
 }
 
-/** How old the texts of keys may become, and who is told of keys. */
+/** How old the texts of keys may become, and who is reminded. */
 export interface KeyRotationSettings {
   /** null = no limit but those of keys. */
   readonly maxAgeMs: number | null
   /** How long a text works that should have been replaced. */
   readonly graceMs: number
-  /** How long before a moment it is told; empty = never. */
+  /** How long before a moment reminders are sent; empty = never. */
   readonly reminderStagesMs: readonly number[]
   readonly webhookUrls: readonly string[]
   readonly alertEmails: readonly string[]

@@ -1,10 +1,10 @@
-/** What calls have told of the upstreams lately: their rate limits, and what went wrong. Of this process alone. */
+/** What calls have shown of the upstreams lately: their rate limits, and what went wrong. Of this process alone. */
 import type { FaultKind } from './errors.ts'
 
 /** What a provider counts. */
 export type RateLimitKind = 'requests' | 'tokens' | 'input_tokens' | 'output_tokens'
 
-/** One limit of an account at its provider, as an answer's headers told it. null = it did not say. */
+/** One limit of an account at its provider, as an answer's headers gave it. null = they did not. */
 export interface UpstreamRateLimit {
   readonly kind: RateLimitKind
   readonly limit: number | null
@@ -22,7 +22,7 @@ export interface UpstreamFailure {
 
 /** What is remembered of one deployment. */
 export interface UpstreamNote {
-  /** Of the last answer that told any; empty = none did. */
+  /** Of the last answer that had any; empty = none did. */
   readonly limits: readonly UpstreamRateLimit[]
   readonly limitsAtMs: number | null
   readonly failure: UpstreamFailure | null

@@ -49,7 +49,7 @@ const lastsMsMax = 24 * 3_600_000
 export type OutputFile = Pick<BatchOutput, 'request' | 'fileId'>
 
 /**
- * Settles a batch that has ended. Where the sum of its usage does not tell its cost (prices by the length of each
+ * Settles a batch that has ended. Where the sum of its usage does not determine its cost (prices by the length of each
  * request, several models, a fee for each), its lines are read. A second settlement is not recorded again: the request
  * id follows from the batch's. Resolves with false when the lines cannot be read now: another look will.
  */
@@ -95,7 +95,7 @@ export async function settleBatch(
   return true
 }
 
-/** Settles a batch of which its upstream never told anything: its budgets are charged what it had reserved. */
+/** Settles a batch of which its upstream never reported anything: its budgets are charged what it had reserved. */
 export async function settleLost(services: Services, record: FileRecord, deployment: Deployment): Promise<void> {
   if (await isInLedger(services, record)) return
   await settle(services, record, {

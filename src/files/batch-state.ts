@@ -104,7 +104,7 @@ async function noteSettled({ files, limiter }: Services, { id }: FileRecord, bod
   return returned !== undefined
 }
 
-/** The end of a batch of which its upstream never told anything. */
+/** The end of a batch of which its upstream never reported anything. */
 export async function endLost(services: Services, record: FileRecord): Promise<Json> {
   const body = { ...record.body, status: 'failed' }
   await settleLost(services, record, deploymentOf(services, record))

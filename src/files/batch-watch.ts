@@ -24,7 +24,7 @@ const pauseMsMax = 15 * 60_000
 
 const noClient: Client = { clientAddress: '', left: false, onLeft: () => {} }
 
-/** How often open batches are read, and who is told of failures. */
+/** How often open batches are read, and what is called on failures. */
 interface BatchWatch {
   /** Interval of the search for open batches, and the shortest interval for one batch. */
   readonly pollMs: number

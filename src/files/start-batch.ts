@@ -84,7 +84,7 @@ interface UnstoredBatch {
   readonly error: unknown
 }
 
-/** The client hears that it failed, and may start another. */
+/** The client gets the error, and may start another. */
 async function cancelled(services: Services, { call, deployment, answer, error }: UnstoredBatch): Promise<never> {
   const { id } = answer
   if (typeof id === 'string')
@@ -125,7 +125,7 @@ function batchOwnerOf(call: Call, input: FileRecord): FileOwner | null {
   return call.caller.key.id === input.keyId ? fileOwnerOf(call) : input.owner
 }
 
-/** What budgets are told of the batch that is to run this file. */
+/** What budgets need to know of the batch that is to run this file. */
 export async function startedBatch(services: Services, call: Call, input: FileRecord): Promise<StartedBatch> {
   const owner = batchOwnerOf(call, input)
   const isOwn = call.caller.key.id === input.keyId

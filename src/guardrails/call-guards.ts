@@ -33,7 +33,7 @@ export interface GuardrailParts extends Pick<CheckParts, 'judges' | 'epochMs'> {
   readonly budgets: BudgetCheck
 }
 
-/** The guardrails of a call, with what is told of them. */
+/** The guardrails of a call, with what is reported of them. */
 interface GuardrailSet {
   readonly guardrails: readonly Guardrail[]
   readonly names: string

@@ -28,7 +28,7 @@ export interface GuardedSubject extends Pick<Call, 'id' | 'model' | 'caller'> {
   guardrailOutcomes: Call['guardrailOutcomes']
 }
 
-/** What a guarded call is told of its surroundings. */
+/** What a guarded call needs of its surroundings. */
 export interface GuardedParts {
   /** Milliseconds of a monotonic clock. */
   nowMs(): number

@@ -199,7 +199,7 @@ export const guardrailParams = z.strictObject({
     .string()
     .regex(/^[a-z]{2,3}$/, 'must be a code such as en')
     .optional()
-    .describe('The language that `presidio` is told; en when left out.')
+    .describe('The language that is sent to `presidio`; en when left out.')
     .meta({ examples: ['de'] }),
   presidio_score_threshold: z
     .number()

@@ -56,7 +56,7 @@ function partOf(segment: string): Part {
 const noParams: Record<string, string> = Object.freeze({}) as Record<string, string>
 
 function match(parts: readonly Part[], segments: readonly string[]): Record<string, string> | undefined {
-  // Made for the first name: most patterns are not those of the path, which a text before it tells.
+  // Made for the first name: most patterns are not those of the path, which a text before it shows.
   let params: Record<string, string> | undefined
   const extra = segments.length - parts.length
   let shift = 0

@@ -1,4 +1,4 @@
-/** Removes from texts the addresses of private networks: they tell how the operator's machines are reached. */
+/** Removes from texts the addresses of private networks: they show how the operator's machines are reached. */
 import { BlockList, isIP } from 'node:net'
 import { isLinkLocal, isLoopback } from './no-proxy.ts'
 

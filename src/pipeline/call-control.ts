@@ -13,7 +13,7 @@ import { endRequest } from './settlement/usage.ts'
  */
 export type Settle = (call: Call, outcome: Outcome, status: number, error: GatewayError | undefined) => void
 
-/** Hears how an attempt ends together with its call: the end of a stream, or a client that left. */
+/** Is called when an attempt ends together with its call: the end of a stream, or a client that left. */
 export interface AttemptListener {
   ended(control: CallControl, outcome: Outcome, error: GatewayError | undefined): void
 }

@@ -92,7 +92,7 @@ export function createAdmitLine(parts: ServeParts): (call: Call, line: BatchLine
   }
 }
 
-/** A form tells nothing of what it costs. */
+/** A form says nothing of what it costs. */
 function boundOf(line: Call, deployment: Deployment): bigint | null {
   if (!line.format) return null
   line.candidates = [deployment]

@@ -1,4 +1,4 @@
-/** Who is told what became of a call, or of its first attempt. */
+/** What is called with the end of a call, or of its first attempt. */
 import type { Reply } from '../core/answer.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { CallControl } from './call-control.ts'

@@ -199,7 +199,7 @@ class ServedCall implements BodyReader, AdmissionReceiver, ReplyReceiver {
   #continueFor(client: Client): Promise<Answer> {
     return new Promise(resolve => {
       const { parts, control, request } = this.#at
-      // The client left before it could be told of the response: the call is settled.
+      // The client left before it could be sent the response: the call is settled.
       if (control.settled) throw clientClosed()
       control.call.releaseBody = request.body.keep()
       this.#resolve = resolve

@@ -44,7 +44,7 @@ interface FileState {
   readonly version: string
 }
 
-/** The file that a connection has open, and its logs. Plain data: threads tell each other of it. */
+/** The file that a connection has open, and its logs. Plain data: threads send it to each other. */
 export interface OpenedFile {
   /** Without symbolic links: where SQLite has the logs. */
   readonly realPath: string

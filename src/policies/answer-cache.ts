@@ -23,7 +23,7 @@ export function answerCache(cache: AnswerCache): Policy {
   }
 }
 
-/** A client that asks for the cache hears that there is none; to be left alone by it costs nothing. */
+/** A client that asks for the cache is answered that there is none; to be left alone by it costs nothing. */
 function reportMissing(call: Call, { names, noCache, noStore, use }: CacheControls): void {
   const missing: string[] = []
   if (use === true && !names.includes('use-cache')) missing.push('caching')

@@ -67,7 +67,7 @@ function takeLater(parts: LimitParts, call: Call, limits: Promise<ModelLimits>):
   return limits.then(found => takeOnBody(parts, call, found))
 }
 
-/** What the head does not tell: the tokens of most forms and long bodies, the limits of the model, and money. */
+/** What the head does not show: the tokens of most forms and long bodies, the limits of the model, and money. */
 function takeOnBody(parts: LimitParts, call: Call, { limits, plan }: ModelLimits): void | Promise<void> {
   const isCounted = promptBytes(call) !== undefined
   const { tokens } = parts.limits.of(call.caller, call.models.settings)

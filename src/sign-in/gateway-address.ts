@@ -6,7 +6,7 @@ const hostForm = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9A-Fa-f:.]{2,45}\](?
 
 /**
  * The address under which clients reach the gateway, without a slash at the end: PROXY_BASE_URL, else as the request
- * names it. The request's own word is believed for what is told to its sender alone.
+ * names it. The request's own word is believed for what is sent to its sender alone.
  */
 export function gatewayAddress(
   headers: Pick<Headers, 'get'>,

@@ -20,7 +20,7 @@ import type { Clock } from '../lib/clock.ts'
 const namesMax = 20_000
 const pairMax = 5
 const addressMax = 30
-/** A little less than clients are told to wait (`password-queue.ts`): their clocks differ. */
+/** A little less than clients are asked to wait (`password-queue.ts`): their clocks differ. */
 const comeAgainMs = 4000
 
 /** An attempt to sign in: who tries, and from where. */
@@ -41,7 +41,7 @@ export interface AdmittedAttempt {
   readonly network: string
   /** It was right: gives the try back, and notes who it was. */
   succeeded(): void
-  /** It could not be told whether it was right: gives the try back, and lets the network go before others next time. */
+  /** The password could not be checked: gives the try back, and lets the network go before others next time. */
   notChecked(): void
 }
 

@@ -58,7 +58,7 @@ export function createLoginService(parts: LoginParts): LoginService {
   }
 }
 
-/** Counts what is tried, and tells of what is refused. */
+/** Counts what is tried, and records what is refused. */
 class Gate {
   readonly #parts: LoginParts
   readonly #attempts: LoginAttempts

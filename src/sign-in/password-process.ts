@@ -89,7 +89,7 @@ export class PasswordProcess {
     try {
       child.process.send(pending.question)
     } catch {
-      // Its channel has closed; that it has ended is told in a moment.
+      // Its channel has closed; that it has ended is reported in a moment.
       this.#ended(child)
     }
   }

@@ -10,7 +10,7 @@ const windowMs = 60_000
 /** Rows of their own in a minute: for one account, as it was typed, and for all of them together. */
 const ownRowsMax = 10
 const allOwnRowsMax = 100
-/** Further rows of a minute; what is beyond them is told of unknown users. */
+/** Further rows of a minute; what is beyond them is recorded for unknown users. */
 const furtherRowsMax = 1000
 const addressesMax = 10
 /** Of one commit, which takes the event loop some milliseconds. */

@@ -327,7 +327,7 @@ function exposeEvents(out: Exposition, { fallbacks, authFailures, guardrails }: 
 function exposeRedis(out: Exposition, { reachable, replicas, roundTrips }: RedisGauges): void {
   out.value(gauge('modelgate_redis_reachable', '1 while Redis answers and limits are shared.'), {}, reachable ? 1 : 0)
   if (replicas !== undefined)
-    out.value(gauge('modelgate_limit_replicas', 'Replicas that share limits, as Redis told last.'), {}, replicas)
+    out.value(gauge('modelgate_limit_replicas', 'Replicas that share limits, as Redis last reported.'), {}, replicas)
   out.value(counter('modelgate_redis_round_trips_total', 'Questions to Redis about limits.'), {}, roundTrips)
 }
 

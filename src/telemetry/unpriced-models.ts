@@ -3,7 +3,7 @@ import type { Deployment } from '../core/deployment.ts'
 import type { Usage } from '../core/usage/usage.ts'
 import type { Logger } from './log.ts'
 
-/** Clients choose the names of models that a pattern stands for: after so many no more are told of. */
+/** Clients choose the names of models that a pattern stands for: after so many no more are reported. */
 const namesMax = 1000
 
 /**

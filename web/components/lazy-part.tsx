@@ -5,7 +5,7 @@ import { reportError } from './report-error.ts'
 
 /**
  * A part that is loaded when it is first shown: what the first view of a page does not need, as its dialogs. While the
- * gateway is away the person is told so, and the part comes when it is back.
+ * gateway is away the page says so, and the part comes when it is back.
  */
 export function lazyPart<Props extends object>(
   load: () => Promise<ComponentType<Props>>,

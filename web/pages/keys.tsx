@@ -49,7 +49,7 @@ const columns: readonly Column<ListedKey>[] = [
   { id: 'created', title: t('keys.created'), align: 'end', isWideOnly: true, cell: key => <Ago at={key.created_at} /> },
 ]
 
-/** Keys: everybody's own; those of a team for its admins; all for administrators. */
+/** Keys: one's own; those of a team for its admins; all for administrators. */
 export default function KeysPage() {
   const session = useSession().data
   const { text, searched, type } = useSearchText()

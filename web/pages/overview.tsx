@@ -21,7 +21,7 @@ import { Figures } from './overview/figures.tsx'
 
 const SetupList = lazyPart(async () => (await import('./overview/setup-list.tsx')).SetupList)
 
-/** The setup of a new installation, until it is done; then how it goes, for everybody with what is theirs. */
+/** The setup of a new installation, until it is done; then how it goes, for each person with what is theirs. */
 export default function OverviewPage() {
   const overview = useOverview()
   const found = overview.data

@@ -69,7 +69,7 @@ interface Demand {
   readonly answers: number
   readonly images: number
   readonly characters: number
-  /** Sound of unknown length, documents of a reranker, tools of the vendor: units that the request does not tell. */
+  /** Sound of unknown length, documents of a reranker, tools of the vendor: units that the request does not name. */
   readonly unknownUnits: boolean
   /** How it asks to be served. */
   readonly service: Served
@@ -206,7 +206,7 @@ function find(found: FoundMedia, parts: readonly Part[]): void {
     else if (part.type === 'document' && !isInlineText(part.source)) found.refers = true
 }
 
-/** What a page of another kind holds, its bytes do not tell: they are compressed. */
+/** What a page of another kind holds, its bytes do not show: they are compressed. */
 const isInlineText = (source: Source): boolean => 'data' in source && source.mediaType.startsWith('text/')
 
 const jsonBytes = (request: ChatRequest): number => Buffer.byteLength(JSON.stringify(request))
@@ -322,7 +322,7 @@ function plainBound(
   return Number.isSafeInteger(rounded) ? BigInt((rounded - (rounded % scale)) / scale) : undefined
 }
 
-/** null = the vendor's price of batches is not known, which that of single calls does not tell. */
+/** null = the vendor's price of batches is not known, which that of single calls does not determine. */
 function batchPrices(prices: Prices): Prices[] | null {
   const { batch } = prices.variants ?? {}
   return batch ? [batch] : isFree(prices) ? [prices] : null
@@ -338,7 +338,7 @@ function reachable(prices: Prices, input: number | null): Prices[] {
 /** Tokens and other units are billed beside each other; where tokens have no price, the others alone. */
 function costAt(prices: Prices, { input, output, demand }: Bounded): bigint | null {
   const { images, characters, unknownUnits } = demand
-  // The request does not tell how many of these units there will be.
+  // The request does not say how many of these units there will be.
   if (unknownUnits) return null
   if (prices.searchUnit !== undefined || (characters > 0 && prices.audioSecond !== undefined)) return null
   const hasUnits = (images > 0 && prices.image !== undefined) || (characters > 0 && prices.character !== undefined)

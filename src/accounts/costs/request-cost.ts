@@ -16,7 +16,7 @@ const pricesAt = (listed: ListedPrices, provider: string) => (model: string) => 
 
 /**
  * The cost of a request, bound to the price list, which is asked for other models that the upstream used. Prices that
- * the operator gave win over what the upstream says: they are the operator's contract. `unpriced` is told of each
+ * the operator gave win over what the upstream says: they are the operator's contract. `unpriced` is called for each
  * request that used something and has no known price.
  */
 export function requestCosts(

@@ -1,4 +1,4 @@
-/** Whether a request lets the vendor do more than answer: what that uses, and how much, only the answer tells. */
+/** Whether a request lets the vendor do more than answer: what that uses, and how much, only the answer shows. */
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { isObject, objectsOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'

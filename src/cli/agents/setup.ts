@@ -39,7 +39,7 @@ export const setup: Command = {
   },
   run({ flags, positionals, environment }) {
     const client = clientOf(positionals[0])
-    if ('steps' in client) return tell(client, { flags, environment })
+    if ('steps' in client) return printSteps(client, { flags, environment })
     // A link stays one: its target is written.
     const named = client.file(environment)
     const path = existsSync(named) ? realpathSync(named) : named
@@ -63,7 +63,7 @@ interface CommandContext {
 }
 
 /** Nothing is written, so that there is nothing to try or to undo. */
-function tell(client: EnteredClient, { flags, environment }: CommandContext): number {
+function printSteps(client: EnteredClient, { flags, environment }: CommandContext): number {
   for (const line of client.steps({ url: chosenGateway(text(flags.url), environment), model: text(flags.model) }))
     print(line)
   return 0
@@ -73,7 +73,7 @@ function write(client: AgentClient, path: string, { flags, environment }: Comman
   const before = existsSync(path) ? readFileSync(path, 'utf8') : ''
   const wanted = wantedOf(flags, environment)
   if (client.needsModel && wanted.model === undefined)
-    throw new UsageError(`${client.name} has to be told a model: --model NAME`)
+    throw new UsageError(`${client.name} needs a model: --model NAME`)
   const changed = changedText(client, { path, before, wanted })
   const own = client.ownFile?.(environment, wanted)
   if (flags['dry-run'] === true) {

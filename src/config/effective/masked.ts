@@ -13,7 +13,7 @@ const secretMaps: ReadonlySet<string> = new Set(['environment_variables', 'gener
 const isWebhook = (key: string): boolean =>
   key.startsWith('general_settings.alert_to_webhook_url.') || key === 'general_settings.usage_export.webhook_url'
 
-/** Values in which names tell what is secret: what the schema leaves open, and identity providers. */
+/** Values in which the names of members say what is secret: what the schema leaves open, and identity providers. */
 const isOpen = (key: string): boolean => /\.(?:managed_settings\w*|sso|jwt_auth)\b/.test(key)
 const secretName =
   /(?:^|[_-])(?:key|secret|token|password|credentials?|authorization|headers?)s?$|apiKey|api_key|^env$/i

@@ -217,7 +217,7 @@ const modelInfo = z.strictObject(
         .optional()
         .describe(
           'A name of your own for the deployment, as in headers and the ledger. Entries that differ in their ' +
-            'key alone are otherwise told apart by their order.',
+            'key alone are otherwise distinguished by their order.',
         ),
       mode: z
         .enum([

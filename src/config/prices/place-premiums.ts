@@ -6,7 +6,7 @@ import type { Deployment } from '../../core/deployment.ts'
 import type { HourPrices, LaterPrices, Prices, PriceTier } from '../../core/usage/prices.ts'
 import type { Provider, Target } from '../../core/provider.ts'
 
-/** What tells where a deployment computes, and which model. */
+/** What shows where a deployment computes, and which model. */
 export type PlacedTarget = Pick<Target, 'model' | 'baseUrl' | 'options'> & {
   readonly provider: Pick<Provider, 'name'>
 }

@@ -1,4 +1,4 @@
-/** What the cache of answers is told by the operator and by clients, and how it takes part in a call. */
+/** What the operator and clients ask of the cache of answers, and how it takes part in a call. */
 import type { Reply } from '../answer.ts'
 
 /** Whose calls share answers: those of one team (of the key, where it has none), of one key, user, ... or of all. */

@@ -20,7 +20,7 @@ export interface Field<Request = object> {
   readonly name: string
   /** JSON Schema of its value (draft 2020-12, as OpenAPI 3.1 has it); null always means the same as absent. */
   readonly schema: PlainSchema | OtherSchema
-  /** true = the dialect's code says what is missing; a text = what the client is told to send. */
+  /** true = the dialect's code says what is missing; a text = what the error asks the client to send. */
   readonly required?: true | string
   /** For people who read `/openapi.json`. */
   readonly description?: string

@@ -31,7 +31,7 @@ export interface TailFollower {
 export interface LedgerTail {
   /**
    * Follows from now on, or from `position` on while that is still known. The first piece has a gap where it is not,
-   * or none was given; it comes when the other replicas tell what they do. Returns the function that ends it. Throws
+   * or none was given; it comes when the other replicas report their calls. Returns the function that ends it. Throws
    * `rate-limited` where the owner has too many, `overloaded` where this process has, or stops.
    */
   follow(follower: TailFollower, position?: string): () => void

@@ -18,7 +18,7 @@ export interface GivenUpRow extends Pick<WaitingRow, 'id' | 'attempts'> {
   readonly startedAtMs: number | null
   /** As the destination knows the customer. */
   readonly customer: string | null
-  /** What it would have been told was used. */
+  /** The usage that would have been sent to it. */
   readonly amount: string | null
 }
 

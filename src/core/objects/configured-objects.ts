@@ -13,7 +13,7 @@ export interface ModelBlockBody extends Readonly<Record<string, unknown>> {
   readonly reason: string | null
 }
 
-/** The name of the only object of the kind `public_models`: the names of models that strangers see. */
+/** The name of the only object of the kind `public_models`: the names of models that are shown without a key. */
 export const publicModelsName = 'public_model_groups'
 
 /** One object, without its secrets in plain text. Immutable; a change makes a new one. Timestamps: ms since 1970. */
@@ -104,7 +104,7 @@ export interface ConfigurationChecks {
   load(): Promise<void>
   /**
    * Reads the secrets that a request refers to (`file/`, `vault/`), within seconds; to be called before a check. Never
-   * rejects: the check tells what could not be read.
+   * rejects: the check reports what could not be read.
    */
   readSecrets(value: unknown): Promise<void>
   /**

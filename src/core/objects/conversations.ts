@@ -196,10 +196,10 @@ export interface ConversationStore {
   delete(reference: ConversationReference): Promise<boolean>
   /** How many there were. */
   deleteAll(keyId: string): Promise<number>
-  /** All messages, oldest first. `hold` is told their bytes before they are read, and may throw. */
+  /** All messages, oldest first. `hold` is called with their size in bytes before they are read, and may throw. */
   messages(reference: ConversationReference, hold?: HoldBytes): Promise<ConversationMessage[]>
   message(reference: ConversationReference, messageId: string): Promise<ConversationMessage | undefined>
-  /** `hold` is told its bytes before they are read, and may throw. */
+  /** `hold` is called with its size in bytes before it is read, and may throw. */
   attachment(reference: ConversationReference, id: string, hold?: HoldBytes): Promise<StoredAttachment | undefined>
   /**
    * All or nothing; false = the conversation is gone. Throws `conflict` when it would have more messages than it may.

@@ -6,7 +6,7 @@
  */
 export const abandonedAfterMs = 86_400_000
 
-/** What is said of a process whose work another one ends: it cannot tell these apart. */
+/** The error of a run whose work another process ends, which cannot distinguish a crash from a stop. */
 export const lostProcess = 'has ended, or reaches neither database nor Redis; what it cost is in the ledger'
 
 /** Work that continues after its request was answered. */

@@ -51,7 +51,7 @@ export interface FileRecord {
 /** What the requests of one model in an input file can cost together. */
 export interface RequestsBound {
   readonly requests: number
-  /** Nano-dollars as decimal text; null = not known: a price is missing, or one does not tell how much it asks for. */
+  /** Nano-dollars as decimal text; null = not known: a price is missing, or how much a request asks for. */
   readonly nanoUsd: string | null
 }
 
@@ -107,7 +107,7 @@ export interface FileStore {
   /** true = it was changed. false = it was deleted. */
   update(id: string, changes: Partial<Pick<FileRecord, 'body' | 'bytes'>>): Promise<boolean>
   /**
-   * Stores a batch before its upstream hears of it, with the id that it has here in place of the upstream's, and what
+   * Stores a batch before it is sent to its upstream, with the id that it has here in place of the upstream's, and what
    * it reserves as spent; the lease of the caller keeps others from looking for it. Throws as `put` with `withinQuota`.
    */
   beginBatch(record: FileRecord, lease: BatchLease): Promise<void>

@@ -63,8 +63,8 @@ export interface ResponseStore {
   input(keyId: string, id: string, hold?: HoldBytes): Promise<StoredResponse['input'] | undefined>
   /**
    * A response and those it continues, oldest first; undefined = the conversation is not here as a whole.
-   * Throws `too-large` when it has more than `bytesMax` bytes or a thousand turns. `hold` is told their bytes before
-   * they are read, and may throw.
+   * Throws `too-large` when it has more than `bytesMax` bytes or a thousand turns. `hold` is called with their size
+   * before they are read, and may throw.
    */
   conversation(keyId: string, id: string, bytesMax: number, hold?: HoldBytes): Promise<StoredResponse[] | undefined>
   /** Output items by their ids, and the deployment that made each; what is not found is missing in the map. */

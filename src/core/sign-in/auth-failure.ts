@@ -1,6 +1,6 @@
 /** Refusals of those who cannot say who they are. */
 
-/** Why a request is refused for its key, or a sign-in. Clients hear the same of unknown, blocked and expired keys. */
+/** Why a request is refused for its key, or a sign-in. Unknown, blocked and expired keys get the same error. */
 export type AuthFailureReason =
   | 'missing'
   | 'malformed'

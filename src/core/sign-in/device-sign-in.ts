@@ -23,7 +23,7 @@ export interface DeviceOwner {
   readonly teamId: string | null
 }
 
-/** What a program hears that asks whether its code was approved. `approved` is heard once. */
+/** The answer to a program that asks whether its code was approved. `approved` is given once. */
 export type GrantState =
   | { readonly state: 'pending' | 'denied' | 'gone' }
   | ({ readonly state: 'approved' } & DeviceOwner & AskingDevice)

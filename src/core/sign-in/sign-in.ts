@@ -150,7 +150,7 @@ export interface PasswordStore {
 
 /**
  * Whose password is checked first: that of a browser or an address that has signed in to the account before, then of an
- * address that was told to come again and does, then of one that has not failed lately, then of the others.
+ * address that comes again as it was asked to, then of one that has not failed lately, then of the others.
  */
 export type Turn = 'known' | 'returning' | 'first-try' | 'other'
 

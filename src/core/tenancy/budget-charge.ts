@@ -31,7 +31,7 @@ export interface BatchAmount extends BudgetAmount {
   readonly model: string | null
 }
 
-/** A name of a process, by which its amounts are told from those of others. */
+/** A name of a process, by which its amounts are distinguished from those of others. */
 export type SpendWriter = string
 
 /** The list for the ledger. Milliseconds since 1970. */

@@ -12,7 +12,7 @@ export interface BudgetDefinition {
   /** `key:ID`, `team:ID:model:NAME`, ... */
   readonly id: string
   readonly maxNanoUsd: number
-  /** null = the operator is not told. */
+  /** null = the operator is not notified. */
   readonly softNanoUsd: number | null
   /** undefined = it is spent once and for all. */
   readonly duration: BudgetDuration | undefined

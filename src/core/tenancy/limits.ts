@@ -18,7 +18,7 @@ export interface LimitScope {
 export interface BudgetPeriod {
   /** Raises that hold now are in it. */
   readonly maxNanoUsd: number
-  /** From this on the operator is told, once a period; null = not. */
+  /** From this amount on the operator is notified, once a period; null = never. */
   readonly softNanoUsd: number | null
   /** Milliseconds since 1970; 0 = it never begins anew. */
   readonly startMs: number
@@ -77,7 +77,7 @@ export interface LimitReservation {
   release(tokensUsed: number, nanoUsdUsed?: number, own?: OwnUses): void
   /**
    * In place of `release`: the money stays counted as spent, as the database says it too. It comes back by what is
-   * stored there (`Limiter.stored`). No soft limit is told of.
+   * stored there (`Limiter.stored`). No soft limit is reported.
    */
   keep(): void
 }

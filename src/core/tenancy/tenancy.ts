@@ -199,7 +199,7 @@ export interface Actor {
   readonly keyHash: string
 }
 
-/** What the audit log tells of: changes of objects, and of persons who sign in. */
+/** What the audit log records: changes of objects, and of persons who sign in. */
 export const auditActions = [
   'created',
   'updated',

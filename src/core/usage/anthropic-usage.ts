@@ -75,7 +75,7 @@ function addIterations(usage: Usage, iterations: readonly Json[]): void {
 
 /**
  * A fallback answered after another model had declined ("Refusals and fallback"): the totals are those of the fallback.
- * Whether an attempt that declined is billed depends on a category that is not told, and the cache is repriced.
+ * Whether an attempt that declined is billed depends on a category that is not reported, and the cache is repriced.
  */
 function hasDeclined(iterations: readonly Json[]): boolean {
   const served = iterations.some(({ type }) => type === 'fallback_message')
@@ -109,7 +109,7 @@ function hasRedeemed(value: Json): boolean {
 
 /**
  * The reports of a stream: each count replaces the one before. They are cumulative ("Streaming messages", 2026-11), so
- * that a zero behind a count says that the last event does not tell it; hosts with this dialect fill it in.
+ * that a zero behind a count says that the last event does not report it; hosts with this dialect fill it in.
  */
 export function mergeAnthropicUsage(before: Json, report: unknown): Json {
   if (!isObject(report)) return before

@@ -63,7 +63,7 @@ export interface UsageCounts {
   /** Of the cached input: audio, and pictures. Absent = the upstream did not say how much of it is of that kind. */
   cachedAudioTokens?: number
   cachedImageTokens?: number
-  /** Of the cached input: from a cache that the client made, where the vendor tells it from its own. */
+  /** Of the cached input: from a cache that the client made, where the vendor distinguishes it from its own. */
   explicitCachedTokens?: number
   /** Search units of a reranker; may have a fraction. */
   searchUnits?: number

@@ -126,7 +126,7 @@ const groupFacts: Properties = {
   supports_thinking_mode: described('Takes `chat_template_kwargs.thinking_mode`.', boolean),
   supported_openai_params: described('What every deployment takes.', listOf(text)),
   blocked: described('Every deployment is switched off; only fallbacks answer.', boolean),
-  is_public_model_group: described('Strangers see it in the model hub.', boolean),
+  is_public_model_group: described('The model hub shows it without a key.', boolean),
   health_status: described(
     'Deployments that are blocked, or in a cooldown after failures: none, some, or all of them.',
     oneOf('healthy', 'degraded', 'unhealthy'),

@@ -28,7 +28,7 @@ const changes: Properties = {
 const masked = described('Secrets are shown as `********`; sent back so, they stay as they are.', anyObject)
 const warnings = described('What was accepted, and is probably a mistake; absent = nothing.', listOf(text))
 
-/** What is told of a deployment that may be switched off, to readers of everything. */
+/** What answers say of a deployment that may be switched off, to readers of everything. */
 export const blockFacts: Properties = {
   blocked: described('An administrator has switched it off: it gets no calls.', boolean),
   blocked_by: nullable(text),

@@ -1,4 +1,4 @@
-/** Answers of the sign-in of programs, and what coding agents are told. */
+/** Answers of the sign-in of programs, and the settings of coding agents. */
 import { anyObject, constant, described, integer, listOf, nullable, shape, text } from './schema.ts'
 import type { Schema } from './schema.ts'
 

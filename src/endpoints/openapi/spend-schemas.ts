@@ -95,7 +95,7 @@ const latency: Properties = {
   first_byte: described('Of the calls that were streamed: until the first byte of the answer.', shape(percentiles)),
 }
 
-/** Which deployment, at the beginning of what is told of it. */
+/** Which deployment: the first fields of what is reported of it. */
 const deploymentNames: Properties = { model_id: text, model_name: text, model: text, mode: text }
 
 /** By name. */
@@ -186,7 +186,7 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
               listOf(shape({ model: text, until: dateTime })),
             ),
             rate_limits: described(
-              'Of the account at its provider, as headers of the last answer told them.',
+              'Of the account at its provider, as headers of the last answer gave them.',
               listOf(
                 shape({
                   kind: oneOf('requests', 'tokens', 'input_tokens', 'output_tokens'),
@@ -196,7 +196,7 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
                 }),
               ),
             ),
-            rate_limits_at: described('When that answer came; null = none told limits.', nullable(dateTime)),
+            rate_limits_at: described('When that answer came; null = none named limits.', nullable(dateTime)),
             last_error: described(
               'The last failure that was its own; another deployment may have answered the call.',
               nullable(shape({ at: dateTime, code: text, message: text })),
@@ -221,7 +221,7 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
         unpriced_requests: unpriced,
       }),
     ),
-    latency: nullable(described('Of everybody, for those who read everything.', shape(latency))),
+    latency: nullable(described('Of all callers, for those who read everything.', shape(latency))),
     latency_before: nullable(shape(latency)),
     spend_by_model: described(
       "The models that cost most; '' = all others. Dollars of each day, from `start_date` on.",

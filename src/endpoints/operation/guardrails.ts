@@ -41,7 +41,7 @@ const applyBody = lazy(() =>
     input_type: z.enum(['request', 'response']).nullish().describe('As a question, or as an answer.'),
     prompt: z.string().max(sampleMax).nullish().describe('Of an answer: what was asked.'),
     language: z.string().max(20).nullish().describe('Accepted for compatibility; the guardrail knows its language.'),
-    entities: z.array(z.string().max(64)).max(200).nullish().describe('Of what was found, only these are told.'),
+    entities: z.array(z.string().max(64)).max(200).nullish().describe('Of what was found, only these are listed.'),
   }),
 )
 

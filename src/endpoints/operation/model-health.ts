@@ -19,7 +19,7 @@ import { lazy } from '../../lib/lazy.ts'
 
 const probeMs = 15_000
 const parallelProbesMax = 8
-/** Of one request; the rest is told as not checked. With the limits above a request takes two minutes at most. */
+/** Of one request; the rest is reported as not checked. With the limits above a request takes two minutes at most. */
 const probesMax = 64
 const shownErrorLength = 500
 

@@ -15,7 +15,7 @@ export const providerHealth = withQuery(() => z.strictObject({}), {
   paths: ['/health/providers'],
   auth: 'viewer',
   operationId: 'listProviderHealth',
-  summary: 'Each provider with its deployments: keys, cooldowns, rate limits that its answers told, last errors',
+  summary: 'Each provider with its deployments: keys, cooldowns, rate limits that its answers named, last errors',
   async handle(_, { services }) {
     const byProvider = Map.groupBy(services.current.settings.deployments, one => one.target.provider.name)
     const providers = [...byProvider].map(([provider, deployments]) => ({

@@ -49,10 +49,10 @@ function ask(email: string, request: HttpRequest, services: Services): void {
   const retryAfterMs = limits.resets.take(network)
   if (retryAfterMs > 0)
     throw new GatewayError('rate-limited', 'too many links were asked for from this address', { retryAfterMs })
-  // Of an address that is asked about too often nothing more is told, or a stranger would learn that it is known.
+  // Of an address that is asked about too often nothing more is said, or a stranger would learn that it is known.
   const address = asciiLower(email.trim())
   if (limits.resetsOfAddress.take(address) > 0) return
-  // Behind the answer: how long it takes must not tell, either. A mail that fails is in the log (`app/mail.ts`).
+  // Behind the answer: how long it takes must not show it, either. A mail that fails is in the log (`app/mail.ts`).
   void send(address, services).catch(() => {})
 }
 

@@ -72,7 +72,7 @@ const whoAmI = withQuery(() => z.strictObject({}), {
 const listQuery = lazy(() =>
   z.strictObject({
     user_id: keyName().optional().describe("Absent = the caller's own; `master` = those of the operator."),
-    all: z.stringbool().default(false).describe('Those of everybody, for those who may read everything.'),
+    all: z.stringbool().default(false).describe('Those of all users, for those who may read everything.'),
     limit: z.coerce.number().int().min(1).max(1000).default(100),
     cursor: cursorField(),
   }),

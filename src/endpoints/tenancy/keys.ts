@@ -210,7 +210,7 @@ function change(
   })
 }
 
-/** Each key for itself: what fails is told beside what succeeded. */
+/** Each key for itself: what fails is reported beside what succeeded. */
 export const keyBulkUpdate: Endpoint = {
   method: 'POST',
   paths: ['/key/bulk_update'],
@@ -330,7 +330,7 @@ export const keyDelete: Endpoint = {
   async handle(request, services, caller) {
     const body = await readJsonAs(request, deleteBody())
     if (!isAdministrator(caller!)) checkMaker(caller!)
-    // One after the other: which of several is refused first must not tell which of them exist.
+    // One after the other: which of several is refused first must not show which of them exist.
     const records: KeyRecord[] = []
     for (const named of body.keys ?? []) records.push(await changeableKey(services, caller!, named))
     for (const alias of body.key_aliases ?? []) records.push(await findAlias(services, caller!, alias))

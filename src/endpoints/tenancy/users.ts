@@ -70,7 +70,7 @@ async function visibleTeams(tenancy: TenancyReader, caller: Caller, userId: stri
 
 /**
  * Administrators make any user; admins of organizations make users of these, under ids that are made here: an id of
- * their choice would tell which ids are taken. Such users call models with keys of teams alone, which the models and
+ * their choice would show which ids are taken. Such users call models with keys of teams alone, which the models and
  * the budget of the organization bind. Who a user is at the identity provider they do not say: they would wait with a
  * key for the person who signs in. Throws 403.
  */

@@ -30,7 +30,7 @@ const publicBody = lazy(() =>
     model_groups: z
       .array(z.string().min(1).max(500))
       .max(publicMax)
-      .describe('All names that strangers may see, in the place of those until now; an empty list shows none.'),
+      .describe('All names that callers without a key may see, in place of those until now; an empty list shows none.'),
   }),
 )
 
@@ -135,7 +135,7 @@ function healthOf(deployments: readonly Deployment[], cooling: ReadonlySet<strin
   return down === 0 ? 'healthy' : down < deployments.length ? 'degraded' : 'unhealthy'
 }
 
-/** Prices and health that strangers read are at most so old. */
+/** How old the prices and health may be that callers without a key read. */
 const publicAgeMs = 5000
 const publicHeaders = { 'content-type': 'application/json', 'cache-control': 'no-cache' }
 
@@ -145,7 +145,7 @@ interface CachedContent {
   readonly atMs: number
 }
 
-/** What strangers are told under given settings. */
+/** What callers without a key see under given settings. */
 const made = new WeakMap<Settings, CachedContent>()
 
 /**
@@ -158,7 +158,7 @@ export const publicModelHub: Endpoint = {
   auth: 'none',
   doc: {
     operationId: 'listPublicModels',
-    summary: 'The models that the operator shows to strangers',
+    summary: 'The models that the operator shows without a key',
     tag: 'Models',
     success: json('PublicModels'),
     headers: ['etag'],
@@ -193,14 +193,14 @@ function publicEntries(services: Services): object[] {
   })
 }
 
-/** POST /model_group/make_public: which names strangers see. 400 while the configuration file says it. */
+/** POST /model_group/make_public: which names are shown without a key. 400 while the configuration file says it. */
 export const makePublic: Endpoint = {
   method: 'POST',
   paths: ['/model_group/make_public'],
   auth: 'admin',
   doc: {
     operationId: 'makeModelsPublic',
-    summary: 'Say which models strangers see in the model hub',
+    summary: 'Say which models the model hub shows without a key',
     tag: 'Models',
     request: publicBody,
     success: json('PublicModelNames'),

@@ -66,7 +66,7 @@ export class EventStream implements TickTask {
     this.#enqueue(event)
   }
 
-  /** For what failed before its end could be told. */
+  /** For what failed before its end could be sent. */
   fail(error: GatewayError): void {
     this.emit('error', openaiErrorBody(error))
   }

@@ -37,7 +37,7 @@ export function readMediaUsage(value: unknown): Usage | undefined {
 
 /** Undefined = not in the words of these dialects: some hosts stream transcriptions with those of chat. */
 function tokensOf(value: Record<string, unknown>): Usage | undefined {
-  // Only models that draw tell pictures apart.
+  // Only models that draw distinguish pictures from other tokens.
   if (membersOf(value.input_tokens_details).image_tokens !== undefined) return imageTokens(value)
   const inputTokens = countOf(value.input_tokens)
   const outputTokens = countOf(value.output_tokens ?? 0)

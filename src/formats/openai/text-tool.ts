@@ -8,7 +8,7 @@ import { freeTextArguments, freeTextOf } from '../../core/hub/tool-arguments.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 
-/** The tool under its name at the upstream; `definition` holds `format`, `description` what the model is told. */
+/** The tool under its name at the upstream; `definition` holds `format`, `description` what the prompt says of it. */
 export function textTool({ format }: Json, name: string, description: string): Tool {
   const known = formatOf(format)
   const grammar =

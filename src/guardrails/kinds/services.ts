@@ -95,7 +95,7 @@ function spanOf(
   return span.end > span.start ? { ...span, name: safeName, action: actionOf(name) } : undefined
 }
 
-/** Milliseconds since 1970 and the body, signed: a copy that is sent again later can be told. */
+/** Milliseconds since 1970 and the body, signed: a copy that is sent again later can be recognized. */
 function signatureOf(secret: string, timestampMs: number, body: string): string {
   return `t=${timestampMs},v1=${createHmac('sha256', secret).update(`${timestampMs}.${body}`).digest('hex')}`
 }

@@ -55,7 +55,7 @@ export interface ConnectionTarget {
 /** `queued` = the request is sent at the end of this tick. */
 type Phase = 'connecting' | 'queued' | 'head' | 'body' | 'idle' | 'closed'
 
-/** Carries one exchange at a time. Once closed it stays closed; the owner is told once. */
+/** Carries one exchange at a time. Once closed it stays closed; the owner is notified once. */
 export class Connection extends TimerEntry implements ExchangeConnection, TickTask, TunnelListener {
   /** The keep-alive timeout that the peer announced; Infinity = none. */
   keepAliveMs = Infinity

@@ -9,7 +9,7 @@ interface PoolSettings {
   readonly target: ConnectionTarget
   readonly idleMax: number
   readonly idleMs: number
-  /** Bytes came that no request asked for, and `closed` idle connections were closed: told at most once a minute. */
+  /** Bytes came that no request asked for, and `closed` idle connections were closed: at most once a minute. */
   unsolicited(closed: number): void
 }
 

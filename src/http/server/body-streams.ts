@@ -87,7 +87,7 @@ export class ReadableStreamSource implements AnswerStream {
         this.#sink?.write(value)
       }
     } catch {
-      // The producer has failed behind the head: only a cut can tell the client.
+      // The producer has failed behind the head: only a cut can show it to the client.
       const sink = this.#sink
       this.#sink = undefined
       sink?.abort()

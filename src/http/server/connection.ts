@@ -388,7 +388,7 @@ export class ClientConnection
     else queueMicrotask(() => this.#takeBuffered())
   }
 
-  /** The framing of the body is wrong: its reader hears of it and answers; the bytes behind it are not trusted. */
+  /** The framing of the body is wrong: its reader gets the error and answers; the bytes behind it are not trusted. */
   #breakBody(refusal: RefusedRequest): void {
     this.#bodyBroken = true
     this.#closeAfterAnswer = true

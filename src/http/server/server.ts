@@ -65,7 +65,7 @@ export interface HttpServer {
   clients(): ClientCounts
   /** Drains: takes no new connection or request; resolves when the last answer is sent. */
   stop(): Promise<void>
-  /** Aborts the requests under way with `error`, which their clients can still be told. */
+  /** Aborts the requests under way with `error`, which can still be sent to their clients. */
   interrupt(error: GatewayError): void
   /** Closes the connections that are left, at once. */
   cut(): void

@@ -30,7 +30,7 @@ export class EventStreamError extends Error {
 /**
  * Messages as frames. An event's name is its `:event-type`, an exception's its `:exception-type`; an error without
  * a model of its own is named `error`, with `{code, message}` as its data. A wrong CRC or length throws, once the
- * messages before it are told: at the next push or the end, where they came with the same bytes.
+ * messages before it are returned: at the next push or the end, where they came with the same bytes.
  */
 export class EventStreamSplitter implements FrameSplitter {
   readonly #bytesMax: number

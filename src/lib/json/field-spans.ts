@@ -19,7 +19,7 @@ export class FieldSpans {
   readonly #offsets: number[] = []
   /** Name -> where it stands in `names`; undefined = there are at most `comparedMax`. */
   #index: Map<string, number> | undefined
-  /** The marks of all names: most that are looked for are not there, which their mark tells. */
+  /** The marks of all names: most that are looked for are not there, which their mark shows. */
   #marks = 0
 
   /** false = there is such a field already, and nothing was added. */

@@ -128,7 +128,7 @@ export class JsonBody {
     return span ? span.valueEnd - span.valueStart : 0
   }
 
-  /** The first bytes of a field's value, each as a character, to tell its kind without parsing it; '' = absent. */
+  /** The first bytes of a field's value, each as a character, to find its kind without parsing it; '' = absent. */
   beginningOf(field: string, bytes: number): string {
     const span = this.#spans.get(field)
     return span

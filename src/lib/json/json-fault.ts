@@ -1,5 +1,5 @@
 /**
- * The offset of a fault in JSON or UTF-8. Slower than the platform's parsers, which do not tell it: for errors only.
+ * The offset of a fault in JSON or UTF-8. Slower than the platform's parsers, which do not report it: for errors only.
  */
 import { backslash, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './json-bytes.ts'
 

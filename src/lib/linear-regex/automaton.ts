@@ -25,7 +25,7 @@ const word = 2
 const other = 3
 type Kind = typeof none | typeof newline | typeof word | typeof other
 
-/** Units that no set and no assertion tells apart have one class. */
+/** Units that no set and no assertion distinguishes have one class. */
 class Alphabet {
   readonly classOf: Uint16Array
   readonly kindOfClass: readonly Kind[]

@@ -3,7 +3,7 @@ import { fileTokens, imageTokens, TextCounter } from './count-tokens.ts'
 import type { JsonBody } from '../json/json-body.ts'
 import { backslash, quote } from '../json/json-bytes.ts'
 
-/** Larger bodies are not parsed for an estimate: one pass over their bytes tells files from texts. */
+/** Larger bodies are not parsed for an estimate: one pass over their bytes distinguishes files from texts. */
 const parseBytesMax = 256 * 1024
 const bytesPerToken = 4
 /** A call that broke off is not worth more time than this. */

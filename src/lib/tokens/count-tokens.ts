@@ -97,7 +97,7 @@ export function audioTokens(base64: Base64): number {
   return Math.ceil((base64.length / audioCharactersPerSecond) * audioTokensPerSecond)
 }
 
-/** `base64` = a file of a kind that only its beginning tells: a PDF, sound, or else a picture. */
+/** `base64` = a file of a kind that only its beginning shows: a PDF, sound, or else a picture. */
 export function fileTokens(base64: Base64): number {
   const start = base64.slice(0, 16)
   if (start.startsWith('JVBERi')) return pdfTokens(base64)

@@ -61,7 +61,7 @@ export interface Cooldown {
 
 /**
  * Per process. A cooldown is as long as the upstream asks for, else as the settings say, twice as long each time a
- * probe fails; a minute at most. What was sent before a cooldown tells nothing about the time after it.
+ * probe fails; a minute at most. What was sent before a cooldown says nothing about the time after it.
  */
 export class Cooldowns {
   readonly #clock: Clock
@@ -140,7 +140,7 @@ export class Cooldowns {
       this.#health.delete(upstreamKey(deployment))
   }
 
-  /** The attempt ended without telling anything about the deployment: its client left, or set a timeout of its own. */
+  /** The attempt ended without showing anything about the deployment: its client left, or set a timeout of its own. */
   released(deployment: Deployment, attempt: AttemptAt): void {
     const health = this.#find(deployment)
     if (health?.probe === attempt) health.probe = undefined

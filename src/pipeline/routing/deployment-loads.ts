@@ -62,7 +62,7 @@ export class DeploymentLoads {
     if (!running) return
     this.#running.delete(attempt)
     running.load.running--
-    // A short stream may be over before its first content is told.
+    // A short stream may be over before its first content is reported.
     if (!running.isMeasured && (error === undefined || error === 'upstream-timeout')) this.#measure(running, attempt, 1)
   }
 

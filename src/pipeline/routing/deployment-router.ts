@@ -84,7 +84,7 @@ export class Router implements AttemptListener {
   readonly coolingDown = (): Deployment[] => this.#cooldowns.coolingDown()
   readonly unwell = (): Deployment[] => this.#cooldowns.unwell()
 
-  /** What calls told of the upstreams; read while they go on. */
+  /** What calls have shown of the upstreams; read while they go on. */
   get upstreams(): UpstreamNotes {
     return { noteOf: id => this.#notes.noteOf(id), cooldowns: () => this.#cooldowns.held() }
   }
@@ -434,7 +434,7 @@ export class Router implements AttemptListener {
     })
     control.answered(this.#parts.clock.monotonicMs())
     this.#loads.answered(control, 0)
-    // Its end is told by `ended`; a short stream is already over.
+    // Its end is reported by `ended`; a short stream is already over.
     if (control.attempting) this.#cooldowns.began(deployment, control)
     reportAttempt(this.#parts.policies, call, deployment)
     return { status: 200, contentType, body }

@@ -1,5 +1,5 @@
 /**
- * The rate limits that providers tell in the headers of their answers: OpenAI's `x-ratelimit-...`, which Azure, Groq
+ * The rate limits that providers give in the headers of their answers: OpenAI's `x-ratelimit-...`, which Azure, Groq
  * and others have too (developers.openai.com, "Rate limits", "Rate limits in headers"), and Anthropic's
  * `anthropic-ratelimit-...` (platform.claude.com/docs/en/api/rate-limits, "Response headers").
  */
@@ -22,7 +22,7 @@ function namesOf(name: (part: string) => string) {
   return { limit: name('limit'), remaining: name('remaining'), reset: name('reset') }
 }
 
-/** Empty = the answer told none. `nowMs` is the time of the answer, in milliseconds since 1970. */
+/** Empty = the answer had none. `nowMs` is the time of the answer, in milliseconds since 1970. */
 export function rateLimitsIn(header: Header, nowMs: number): UpstreamRateLimit[] {
   for (const names of [openaiNames, anthropicNames]) {
     const limits = names.flatMap(one => limitIn(header, one, nowMs))

@@ -1,4 +1,4 @@
-/** Remembers what calls tell of their upstreams. Per process, and gone with it. */
+/** Remembers what calls show of their upstreams. Per process, and gone with it. */
 import { LRUCache } from 'lru-cache'
 import type { Deployment } from '../../core/deployment.ts'
 import type { GatewayError } from '../../core/errors.ts'
@@ -9,7 +9,7 @@ import { tickClock } from '../../lib/end-of-tick.ts'
 import { entryLimit } from '../../lib/entry-limit.ts'
 import { rateLimitsIn } from './rate-limit-headers.ts'
 
-/** Of one deployment; more tell nothing to a person, and each would cost its call a microsecond. */
+/** Of one deployment; more are of no use to a person, and each would cost its call a microsecond. */
 const readEveryMs = 250
 const messageLengthMax = 500
 
@@ -34,7 +34,7 @@ export class NotesOfUpstreams {
     return this.#notes.peek(deploymentId)
   }
 
-  /** The head of an answer has arrived, of a failure too: that of a limit tells most. */
+  /** The head of an answer has arrived, of a failure too: that of a limit says most. */
   answered({ id }: Deployment, response: UpstreamResponse): void {
     const nowMs = this.#clock.monotonicMs()
     const note = this.#notes.get(id)

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { AuthFailureReason } from '../../core/sign-in/auth-failure.ts'
 
-/** A key, a token or a session that is refused: what the client is told, and why. */
+/** A key, a token or a session that is refused: what the client reads, and why. */
 export class KeyRefusal extends GatewayError {
   readonly reason: AuthFailureReason
   /** Of a key that exists. */

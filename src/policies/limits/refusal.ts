@@ -1,4 +1,4 @@
-/** How clients are told of limits and budgets: OpenAI's headers, and one error for each kind. */
+/** How answers report limits and budgets: OpenAI's headers, and one error for each kind. */
 import { nanoUsdToText } from '../../accounts/costs/cost.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { thousandthsText } from '../../lib/number-text.ts'
@@ -37,7 +37,7 @@ export function refused(into: Record<string, string>, verdict: LimitRefusal): Ga
   )
 }
 
-/** Ids stand in the scopes of a caller's own objects, which may be told: `team:ID`, `key:ID:model:NAME`. */
+/** Ids stand in the scopes of a caller's own objects, which errors may name: `team:ID`, `key:ID:model:NAME`. */
 function nameOf(scope: string): string {
   const [kind = '', ...rest] = scope.split(':')
   const model = /:model:(.*)$/s.exec(scope)?.[1]

@@ -168,7 +168,7 @@ function deploymentsOf({ candidates, fallbacksInOrder, largerModels, lenientMode
   return [...candidates, ...others.flatMap(one => one.deployments)]
 }
 
-/** The bound is not known: a price is missing, or the request does not tell how much it asks for. */
+/** The bound is not known: a price is missing, or the request does not say how much it asks for. */
 function unknownAmount(call: Call, { unknownPrice, reserveNanoUsd }: BudgetSettings): number {
   const unpriced = deploymentsOf(call).find(one => one.prices === null)
   if (unpriced === undefined || unknownPrice === 'reserve') return reserveNanoUsd

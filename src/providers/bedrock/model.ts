@@ -10,7 +10,7 @@ type Family = 'claude' | 'nova' | 'mistral' | 'cohere' | 'gpt-oss' | 'other' | '
 
 /** Derived from the id alone, without a call to AWS. */
 export interface BedrockModel {
-  /** `hidden` = an ARN that does not tell the model: all features are assumed, and the service decides. */
+  /** `hidden` = an ARN that does not name the model: all features are assumed, and the service decides. */
   readonly family: Family
   /** Of Claude alone. */
   readonly claude?: ClaudeRule

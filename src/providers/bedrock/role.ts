@@ -76,7 +76,7 @@ const separator = '\n'
 /** Reads the answer of the agent or of STS. Throws `upstream-credentials` on one without credentials. */
 export function readRoleAnswer(body: unknown, epochMs: number): { token: string; lifetimeS: number } {
   const { AccessKeyId: id, SecretAccessKey: secret, Token: token, SessionToken: session, Expiration: end } = found(body)
-  // STS tells seconds since 1970, the agent a date.
+  // STS gives seconds since 1970, the agent a date.
   const endMs = typeof end === 'number' ? end * 1000 : Date.parse(String(end))
   const parts = [id, secret, token ?? session]
   if (!parts.every(one => typeof one === 'string' && one !== '') || Number.isNaN(endMs))

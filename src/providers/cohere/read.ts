@@ -171,7 +171,7 @@ export function cohereUsage(value: unknown): Usage | undefined {
   const outputTokens = countOf(billed.output_tokens ?? all.output_tokens ?? 0)
   if (inputTokens === undefined || outputTokens === undefined) return undefined
   const usage: Usage = { inputTokens, outputTokens }
-  // Of the whole prompt, which has more tokens than are billed: what is cached of the billed ones is not told.
+  // Of the whole prompt, which has more tokens than are billed: what is cached of the billed ones is not reported.
   const isWhole = all.input_tokens === undefined || all.input_tokens === inputTokens
   if (isWhole) setCount(usage, 'cachedInputTokens', firstCount(cachedTokens), inputTokens)
   setCount(usage, 'searchUnits', firstCount(billed.search_units))

@@ -28,7 +28,7 @@ interface TokenVerifierParts {
   readonly tenancy: TenancyStore
   readonly fetch: ProviderFetch
   readonly clock: Clock
-  /** The name under which changes of a user are told of. */
+  /** The name under which changes of a user are published. */
   subjectOf(userId: string): string
 }
 

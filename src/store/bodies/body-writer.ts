@@ -62,7 +62,7 @@ export class BodyWriter {
         await deleteOldDays(database, firstDay)
         await deleteBeyond(database, storedBytesMax)
       })
-      .catch(error => this.#tell(`old bodies of calls cannot be deleted: ${String(error)}`))
+      .catch(error => this.#report(`old bodies of calls cannot be deleted: ${String(error)}`))
       .finally(() => this.#send({ kind: 'done', id }))
   }
 
@@ -115,7 +115,7 @@ export class BodyWriter {
       const ring = new EncryptionKeys({ environment, dataDirectory, isShared }).ringToEncrypt()
       rows = batch.map(({ bodies }) => toBodyRow(ring, bodies))
     } catch (error) {
-      this.#tell(`bodies of calls cannot be stored: ${error instanceof Error ? error.message : String(error)}`)
+      this.#report(`bodies of calls cannot be stored: ${error instanceof Error ? error.message : String(error)}`)
       this.#lose(batch, error instanceof MissingEncryptionKey ? 'no_key' : 'database')
       return []
     }
@@ -123,7 +123,7 @@ export class BodyWriter {
       const database = await this.#connect()
       await insert(database, rows)
     } catch (error) {
-      this.#tell(`bodies of calls cannot be stored: ${String(error)}`)
+      this.#report(`bodies of calls cannot be stored: ${String(error)}`)
       if (!isOfStatement(error)) {
         await this.#disconnect()
         return batch
@@ -144,7 +144,7 @@ export class BodyWriter {
     this.#bytesSinceBound = 0
     await this.#connect()
       .then(database => deleteBeyond(database, storedBytesMax))
-      .catch(error => this.#tell(`the oldest bodies of calls cannot be deleted: ${String(error)}`))
+      .catch(error => this.#report(`the oldest bodies of calls cannot be deleted: ${String(error)}`))
   }
 
   #lose(batch: readonly KeepRequest[], why: BodyLoss): void {
@@ -152,7 +152,7 @@ export class BodyWriter {
   }
 
   /** Once, until it works again. */
-  #tell(problem: string): void {
+  #report(problem: string): void {
     if (problem !== this.#problem) this.#send({ kind: 'problem', text: problem })
     this.#problem = problem
   }

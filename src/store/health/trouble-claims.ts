@@ -66,12 +66,12 @@ return redis.call('HDEL', KEYS[2], ARGV[3])`
 const leftScript = `${living}
 find()
 local left = {}
-local told = redis.call('HGETALL', KEYS[2])
-for at = 1, #told, 2 do
-  if not living[told[at]] then
-    redis.call('HDEL', KEYS[2], told[at])
-    left[#left + 1] = told[at]
-    left[#left + 1] = told[at + 1]
+local reported = redis.call('HGETALL', KEYS[2])
+for at = 1, #reported, 2 do
+  if not living[reported[at]] then
+    redis.call('HDEL', KEYS[2], reported[at])
+    left[#left + 1] = reported[at]
+    left[#left + 1] = reported[at + 1]
   end
 end
 return left`

@@ -1,4 +1,4 @@
-/** Keys that soon end, or soon have to be replaced, each told once for each stage over all replicas. */
+/** Keys that soon end, or soon have to be replaced, each reminded of once for each stage over all replicas. */
 import type { SQL } from 'bun'
 import type { KeyReminder, KeyReminderQuery, KeyReminderStore } from '../../core/tenancy/key-reminders.ts'
 import { toNumber } from '../database/open.ts'
@@ -29,7 +29,7 @@ async function claim(
   const column = columns[kind]
   const shift = kind === 'age' ? maxAgeMs : 0
   // Bounds are for the column itself, so that its index answers. A key that lives no longer than the stage has had no
-  // time in which it could be told.
+  // time in which a reminder could be sent.
   const rows = (await sql.unsafe(
     `select k.id, k.alias, k.hint, k.user_id, k.team_id, k.${column} as moment, u.email
       from virtual_keys k left join users u on u.id = k.user_id

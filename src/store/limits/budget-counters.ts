@@ -20,7 +20,7 @@ export interface BudgetSpend {
 
 /** What other processes spent is read again this often, while the budget is in use. */
 const refreshMs = 15_000
-/** Likewise, where nothing else tells of it. */
+/** Likewise, where nothing else reports it. */
 const lonelyRefreshMs = 2000
 /** Between readings that calls overtook. */
 const recountPauseMs = 1000
@@ -42,7 +42,7 @@ export class BudgetCounter {
   readonly period: string
   /** As it was asked for last. */
   latest: BudgetScope
-  /** Settled by other processes, and what came back of reservations, below 0; as last read or told. */
+  /** Settled by other processes, and what came back of reservations, below 0; as last read or reported. */
   others: ReadonlyMap<string, number> = new Map()
   othersSum = 0
   /** Settled by this process. */
@@ -220,7 +220,7 @@ export class BudgetCounters {
     return counters.map(([counter]) => counter.latest)
   }
 
-  /** What came back; the scopes that it counted in. What was spent is known again: soft limits are told of. */
+  /** What came back; the scopes that it counted in. What was spent is known again: soft limits are reported. */
   stored(amounts: readonly StoredAmount[]): BudgetScope[] {
     const counters = this.#inUse(amounts)
     for (const [counter, { writer, nanoUsd }] of counters) counter.learn([[writer, nanoUsd]])

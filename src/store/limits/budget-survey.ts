@@ -72,7 +72,7 @@ interface Owner {
 
 type SurveyResult = Awaited<ReturnType<BudgetSurvey['all']>>
 
-/** To be told of changes of what has budgets. */
+/** To be called on changes of what has budgets. */
 export interface RunningBudgetSurvey extends BudgetSurvey {
   changed(): void
 }

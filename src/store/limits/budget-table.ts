@@ -1,4 +1,4 @@
-/** Reads table `budget_spend` for the limits, and notes in `budget_alerts` who tells the operator. */
+/** Reads table `budget_spend` for the limits, and notes in `budget_alerts` who notifies the operator. */
 import type { SQL } from 'bun'
 import { answerInTime } from '../database/open.ts'
 import type { BudgetScope, BudgetSpend } from './budget-counters.ts'
@@ -47,7 +47,7 @@ async function stored(ledger: StoredLedger): Promise<void> {
   }
 }
 
-/** true = this replica tells the operator, and no other does: of one period of a budget only one gets true. */
+/** true = this replica notifies the operator, and no other does: of one period of a budget only one gets true. */
 export async function claimBudgetAlert(sql: SQL, { id, budget }: BudgetScope): Promise<boolean> {
   const rows = (await answerInTime(
     Promise.resolve(

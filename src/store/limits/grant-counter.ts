@@ -52,7 +52,7 @@ export class Counter {
   running = 0
   /** Of money alone. */
   money: CounterMoney | undefined = undefined
-  /** What other processes spent, as Redis was told; undefined = Redis does not know. */
+  /** What other processes spent, as was reported to Redis; undefined = Redis does not know. */
   #reportedOthers: ReadonlyMap<string, number> | undefined
   /** Of money, when Redis answered last: settled here and reserved by running calls. Before, settled at the start. */
   #usedAtAnswer = 0
@@ -296,7 +296,7 @@ export class Counter {
     if (this.money) {
       const { own, othersSum } = this.money.budget
       const usedSince = own + this.running - this.#usedAtAnswer
-      // The database tells, late, what others have spent since.
+      // The database shows, late, what others have spent since.
       const room = this.#limit - othersSum - this.#usedAtAnswer
       // What is held here may have been granted after others were answered, who count it as free: it is no addition.
       const held = this.#heldAtAnswer

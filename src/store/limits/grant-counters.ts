@@ -49,7 +49,7 @@ export class CounterTable {
     return counter ? Math.min(counter.remaining, left) : left
   }
 
-  /** null = not used here lately. Money is told by others. */
+  /** null = not used here lately. Money is reported by others. */
   useOf({ id, requestsPerMinute, tokensPerMinute, parallelRequests }: LimitScope): LimitUse {
     const kinds = this.#scopes.get(id)
     const used = (counter: Counter | undefined, limit: number | null) =>

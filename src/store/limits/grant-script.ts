@@ -9,7 +9,7 @@
  *   the number of running ones. Every report is the whole state of the replica, so a lost answer, a repeated report and
  *   a Redis that lost its data need no rule of their own.
  *   Of money also `s:<process>` = what the process has settled in the period, which stays when the replica is gone, and
- *   `base` = what the database says was told.
+ *   `base` = what the database says was reported.
  * - `limit-mail:<replica>`, a list: counters that another replica runs short of.
  *
  * The clock is Redis' own. Replicas send ages, measured on monotonic clocks and so never above the real age at arrival.
@@ -115,7 +115,7 @@ export interface CounterAnswer {
   readonly spent: number
   /** Granted to other replicas and not spent. */
   readonly heldByOthers: number
-  /** Of money: Redis has to be told what the database says. */
+  /** Of money: Redis needs what the database says. */
   readonly needsBase: boolean
 }
 

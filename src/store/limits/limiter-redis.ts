@@ -94,7 +94,7 @@ export class RedisLimiter implements Limiter, TickTask {
     return this.#link.roundTrips
   }
 
-  /** Replicas that share the limits, this one included, as Redis told last; undefined = it has not answered yet. */
+  /** Replicas that share the limits, this one included, as Redis last reported; undefined = it has not answered yet. */
   get replicas(): number | undefined {
     return this.#others && this.#others.length + 1
   }
@@ -477,7 +477,7 @@ export class RedisLimiter implements Limiter, TickTask {
     if (!this.#link.reachable) this.#probing ??= this.#send(new Batch()).finally(() => (this.#probing = undefined))
     else {
       this.#schedule()
-      // Behind the reports, which also tell that this replica lives.
+      // Behind the reports, which also show that this replica lives.
       setImmediate(() => setImmediate(() => void (nowMs - this.#sentMs > tickMs * 0.9 && this.#send(new Batch()))))
     }
   }

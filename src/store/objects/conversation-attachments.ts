@@ -40,7 +40,7 @@ export async function insertAttachments(
   return bytes
 }
 
-/** `hold` is told its bytes before they are read. Throws `overloaded` where the key to open it is missing. */
+/** `hold` is called with its bytes before it is read. Throws `overloaded` where the key to open it is missing. */
 export async function readAttachment(
   sql: SQL,
   keys: SealingKeys,

@@ -65,7 +65,7 @@ interface LiveSignIn {
 
 const available = <T>(work: Promise<T>): Promise<T> => whileAvailable('sign-ins', work)
 
-/** Over the tables of migration 19, and `sessions`. `drop` has to be told of every change of tenancy. */
+/** Over the tables of migration 19, and `sessions`. `drop` has to be called on every change of tenancy. */
 export class DeviceSignIns implements DeviceSignInStore {
   readonly #options: DeviceSignInOptions
   readonly #live: DependentCache<LiveSignIn>

@@ -24,7 +24,7 @@ interface LoadedTenant {
   readonly kindUnused?: boolean
 }
 
-/** Loads callers, and the customers and tags that calls name. `drop` has to be told of every change. */
+/** Loads callers, and the customers and tags that calls name. `drop` has to be called on every change. */
 export class CallerLoader implements TenantDirectory {
   readonly #reader: TenancyReader
   readonly #found: DependentCache<LoadedTenant>
@@ -166,7 +166,7 @@ export function subjectsOf(
   ]
   const named = parts.flatMap(([kind, id]) => (id === null || id === undefined ? [] : [tenantSubject(kind, id)]))
   if (!isKeyHash(name)) return [...new Set(named)]
-  // With the text before, it depends on the present one: of that changes of the key tell.
+  // With the text before, it depends on the present one: changes of the key report that.
   const { hash: present = name } = key as Partial<KeyRecord>
   return [...new Set([keySubject(name), keySubject(present), ...named])]
 }

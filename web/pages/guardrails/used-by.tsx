@@ -6,7 +6,7 @@ import { Badge } from '../../components/badge.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { t } from '../../strings/index.ts'
 
-/** Whom a guardrail holds for: everybody, or the keys, teams and models that name it. */
+/** Whom a guardrail holds for: all calls, or the keys, teams and models that name it. */
 export function UsedBy({ id }: { readonly id: string }) {
   const users = useQuery({
     queryKey: ['guardrails', 'users', id],

@@ -1,4 +1,4 @@
-/** Keys of `general_settings` for coding agents: how they sign in, what they are told, where their telemetry goes. */
+/** Keys of `general_settings` for coding agents: how they sign in, their settings, where their telemetry goes. */
 import { z } from 'zod'
 import { telemetrySignals } from '../../../core/agents.ts'
 import { checkedText } from '../checked-text.ts'

@@ -44,7 +44,7 @@ export const bodyRefusalSettings = {
   turn_off_message_logging: z
     .boolean()
     .optional()
-    .describe('true: nothing that is said in calls is stored, whatever keys and teams say.'),
+    .describe('true: nothing that is said in calls is stored, also where keys or teams ask for it.'),
   global_disable_no_log_param: z
     .boolean()
     .optional()

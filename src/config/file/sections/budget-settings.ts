@@ -41,24 +41,24 @@ export const budgetSettings = {
       budget_alerts: z
         .union([alertUrl, z.array(alertUrl).min(1).max(10)])
         .optional()
-        .describe('An address, or up to ten: told by a POST, once a period, that a soft budget is reached.')
+        .describe('An address, or up to ten: notified by a POST, once a period, that a soft budget is reached.')
         .meta({ examples: ['https://alerts.example.com/budgets'] }),
       key_alerts: z
         .union([alertUrl, z.array(alertUrl).min(1).max(10)])
         .optional()
-        .describe('An address, or up to ten: told by a POST what `key_reminders` says of keys.')
+        .describe('An address, or up to ten: notified by a POST of what `key_reminders` says of keys.')
         .meta({ examples: ['https://alerts.example.com/keys'] }),
       health_alerts: z
         .union([alertUrl, z.array(alertUrl).min(1).max(10)])
         .optional()
         .describe(
-          'An address, or up to ten: told by a POST that a deployment, the database, Redis, the journal or the disk ' +
-            'has been unwell for a minute, and that it is well again.',
+          'An address, or up to ten: notified by a POST that a deployment, the database, Redis, the journal or the ' +
+            'disk has been unwell for a minute, and that it is well again.',
         )
         .meta({ examples: ['https://alerts.example.com/health'] }),
     })
     .optional()
-    .describe('URLs that the gateway tells of what operators have to know.'),
+    .describe('URLs that are notified of what operators have to know.'),
   alert_to_email: z
     .strictObject({
       budget_alerts: z
@@ -77,7 +77,7 @@ export const budgetSettings = {
       health_alerts: z
         .union([z.email(), z.array(z.email()).min(1).max(10)])
         .optional()
-        .describe('An address, or up to ten: mailed the same as `alert_to_webhook_url.health_alerts` is told.')
+        .describe('An address, or up to ten: mailed what `alert_to_webhook_url.health_alerts` is notified of.')
         .meta({ examples: ['on-call@example.com'] }),
     })
     .optional()

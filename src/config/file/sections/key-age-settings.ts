@@ -1,4 +1,4 @@
-/** How old the texts of keys may become, and who is told before. */
+/** How old the texts of keys may become, and who is reminded before. */
 import { z } from 'zod'
 import { readDuration } from '../../../accounts/key.ts'
 import { checkedText } from '../checked-text.ts'
@@ -24,7 +24,7 @@ export const keyAgeSettings = {
     .max(5)
     .optional()
     .describe(
-      'How long before a key ends, or its text has to be replaced, it is told, each time once: in the log, to the ' +
-        "addresses of `key_alerts`, and by mail to the key's user. 7d and 1d when left out; an empty list = never.",
+      'How long before a key ends, or its text has to be replaced, it is announced, each time once: in the log, to ' +
+        "the addresses of `key_alerts`, and by mail to the key's user. 7d and 1d when left out; an empty list = never.",
     ),
 }

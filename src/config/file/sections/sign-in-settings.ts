@@ -31,7 +31,7 @@ export const signInSettings = {
     .max(1000)
     .optional()
     .describe(
-      "Addresses and networks of your own proxies, whose `X-Forwarded-For` tells the client's address at a sign-in. " +
+      "Addresses and networks of your own proxies, whose `X-Forwarded-For` names the client's address at a sign-in. " +
         'Without it all browsers behind a proxy share the limit of failed sign-ins.',
     ),
 }

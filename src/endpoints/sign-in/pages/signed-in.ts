@@ -4,7 +4,7 @@ import type { Session } from '../../../core/sign-in/session.ts'
 /** Where the panel is. */
 export const panelPath = '/ui/'
 
-/** What programs and the panel are told after a sign-in; `path` = where the browser goes on. */
+/** The answer to programs and the panel after a sign-in; `path` = where the browser goes on. */
 export function signedIn(session: Session, { current }: Services, path = panelPath) {
   const { baseUrl, rootPath } = current.settings.signIn
   return {

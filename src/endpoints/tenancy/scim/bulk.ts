@@ -125,7 +125,7 @@ class BulkRequest {
     } catch (thrown) {
       const error = toGatewayError(thrown)
       if (error.kind === 'internal') throw thrown
-      // Without the database the rest would fail the same way: what was done is told.
+      // Without the database the rest would fail the same way: what was done is reported.
       this.#errors += error.status >= 500 ? Infinity : 1
       this.#outcomes.set(one, { ...outcome, status: String(error.status), response: scimErrorBody(error) })
     }

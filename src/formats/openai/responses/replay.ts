@@ -11,7 +11,7 @@ type Event = readonly [type: string, fields: Json]
 /** How a stream can end, by the status of its response. */
 const endings: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed'])
 
-/** true = there is a stream to tell: one that still runs has no end, one that was cancelled has no word for it. */
+/** true = there is a stream to replay: one that still runs has no end, one that was cancelled has no word for it. */
 export function canReplay(response: Json): boolean {
   return endings.has(response.status)
 }

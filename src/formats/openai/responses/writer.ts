@@ -136,13 +136,13 @@ export class ResponsesWriter implements EventWriter {
     return { id: `${prefix}_${this.#hex}${index.toString(16).padStart(4, '0')}`, index }
   }
 
-  #inMessage(tell: (item: MessageItem) => string): string {
+  #inMessage(write: (item: MessageItem) => string): string {
     const current = this.#current
-    if (current instanceof MessageItem) return tell(current)
+    if (current instanceof MessageItem) return write(current)
     const closed = this.#closeCurrent('completed')
     const item = new MessageItem(this.#newPosition('msg'))
     this.#current = item
-    return closed + item.open(this.#send) + tell(item)
+    return closed + item.open(this.#send) + write(item)
   }
 
   /** A proof closes the item: each block of thinking goes back to its vendor as it was. */

@@ -99,7 +99,7 @@ class ResponseEvents {
     this.#account = account
   }
 
-  /** One event of a stream. Those that repeat what came before, or that tell of the vendor's own tools, say nothing. */
+  /** One event of a stream. Those that repeat what came before, or that report the vendor's own tools, say nothing. */
   read(event: Json): ChatEvent[] {
     const { type, output_index: index } = event
     switch (type) {

@@ -140,7 +140,7 @@ function outcomeCounts(outcome: string | undefined, calls: number, failed: numbe
 interface NewestCalls {
   readonly calls: number
   readonly failed: number
-  /** Of the newest calls, whose ids are told. */
+  /** Of the newest calls, whose ids are in the answer. */
   readonly newest: number
 }
 

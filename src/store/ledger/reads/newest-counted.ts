@@ -1,12 +1,12 @@
 /**
  * Which of the newest calls a count has: read in the same statement as the count, so that both see one state of the
- * database. Calls are told to pages before they are stored, so that no time says which of them were counted.
+ * database. Calls are sent to pages before they are stored, so that no time says which of them were counted.
  */
 import type { LedgerSource } from '../ledger-database.ts'
 import type { CallHistogram, HistogramBar } from '../../../core/ledger/call-histogram.ts'
 import type { TestedCondition } from './tested-conditions.ts'
 
-/** Pages that follow the ledger are told of no more in some seconds. */
+/** Pages that follow the ledger are sent no more than that in some seconds. */
 const newestMax = 1000
 
 /**

@@ -13,7 +13,7 @@ export const budgetColumns = ['scope', 'window_start_ms', 'writer', 'spent_nano_
 /** One row of the table, or what is to be added to it. Nano-dollars are a bigint. */
 export type BudgetAmount = readonly [scope: string, startMs: number, writer: string, nanoUsd: bigint]
 
-/** The table, and that of the periods for which the operator was told that a soft limit was reached. */
+/** The table, and that of the periods for which the operator was notified that a soft limit was reached. */
 export function createBudgetTexts(kind: Database['kind']): string[] {
   const options = kind === 'sqlite' ? 'strict, without rowid' : 'with (fillfactor = 80)'
   const integer = kind === 'sqlite' ? 'integer' : 'bigint'

@@ -42,7 +42,7 @@ export class RedisTail implements TailExchange {
   #received: ((rows: readonly LedgerRow[] | null) => void) | undefined
   #connecting: Promise<unknown> | undefined
   #hasFollowers = false
-  /** Monotonic: the subscriber was told something last. */
+  /** When the subscriber received its last message, monotonic. */
   #heardMs = 0
   readonly #id = randomUUIDv7()
   readonly #timer: ReturnType<typeof setInterval>
@@ -109,7 +109,7 @@ export class RedisTail implements TailExchange {
     return this.#options.answerMs ?? answerMs
   }
 
-  /** A subscriber hears what this process publishes, too: one that does not is dead without a sign of it. */
+  /** A subscriber receives what this process publishes, too: one that does not is dead without a sign of it. */
   #listen(): void {
     const client = this.#subscriber
     if (!client?.connected || performance.now() - this.#heardMs < this.#answerMs) return

@@ -52,7 +52,7 @@ const isSame = (one: TailPiece, other: TailPiece): boolean =>
   one.rows.length === other.rows.length &&
   one.rows.every((row, at) => row === other.rows[at])
 
-/** `settled` is told of each call of this process. */
+/** `settled` is called with each call of this process. */
 export class MemoryTail implements LedgerTail {
   readonly #exchange: TailExchange | undefined
   /** Positions of another process, or of an earlier time of this one, mean nothing. */
