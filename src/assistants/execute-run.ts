@@ -148,7 +148,7 @@ async function finish(work: RunWork, turn: Turn, { end, dropped }: TurnResult): 
         return undefined
       const final: TurnEnd = now.body.status === 'cancelling' ? { status: 'cancelled' } : end
       made = turn.end(final)
-      return { ...changeAtEnd(services, now, turn, final, dropped), put: made.put }
+      return { ...changeAtEnd(services, { run: now, turn, end: final, dropped }), put: made.put }
     }),
   ).finally(() => clearTimeout(timer))
   if (!stored || !made) return sendEnd(work)
@@ -159,15 +159,17 @@ async function finish(work: RunWork, turn: Turn, { end, dropped }: TurnResult): 
 const unstored = () =>
   new GatewayError('overloaded', 'the run has ended and cannot be stored now; read it again in a minute')
 
-function changeAtEnd(
-  services: Services,
-  run: AssistantObject,
-  turn: Turn,
-  end: TurnEnd,
-  dropped: readonly string[],
-): AssistantChange {
+interface EndedRun {
+  readonly run: AssistantObject
+  readonly turn: Turn
+  readonly end: TurnEnd
+  /** Request fields that the model does not support. */
+  readonly dropped: readonly string[]
+}
+
+function changeAtEnd(services: Services, { run, turn, end, dropped }: EndedRun): AssistantChange {
   const body: Json = { ...run.body, usage: sum(run.body.usage as Json | null, turn.usage) }
-  // A field of this gateway: request fields that the model does not support.
+  // A field of this gateway.
   if (dropped.length > 0)
     body.dropped_params = [...new Set([...((run.body.dropped_params as string[] | undefined) ?? []), ...dropped])]
   if (end.status === 'requires_action')

@@ -57,7 +57,10 @@ export async function lookForBatch(
     if (ageMs <= lostAfterMs) throw error
     return endLost(services, record)
   }
-  if (answer) return refreshedBatch(services, request, await begunBatch(services, record, answer), answer, leasedBy)
+  if (answer) {
+    const begun = await begunBatch(services, record, answer)
+    return refreshedBatch(services, begun, answer, { request, leasedBy })
+  }
   if (ageMs < listedWithinMs) throw new GatewayError('not-found', 'its upstream does not list it yet')
   services.limiter.stored(await services.files.giveUpBatch(record.id))
   return undefined

@@ -113,7 +113,7 @@ async function look({ file, models = { 'gpt-5.4': tiered }, usage, failure, cutA
   } as unknown as FileRecord
   const client: Client = { clientAddress: '', left: false, onLeft: () => {} }
   const answer = { id: 'up', status: 'completed', output_file_id: 'file-up/1', ...(usage && { usage }), ...fields }
-  const shown = await refreshedBatch(services, client, record, answer)
+  const shown = await refreshedBatch(services, record, answer, { request: client })
   return { shown, ended, paths: calls.map(call => call.path) }
 }
 

@@ -48,6 +48,14 @@ const lastsMsMax = 24 * 3_600_000
 /** The upstream's id of the file with the answers, and who waits for it. */
 export type OutputFile = Pick<BatchOutput, 'request' | 'fileId'>
 
+interface EndedBatch {
+  readonly deployment: Deployment
+  /** As its upstream shows it: its status, usage and times. */
+  readonly batch: Json
+  /** undefined = it has none. */
+  readonly output: OutputFile | undefined
+}
+
 /**
  * Settles a batch that has ended. Where the sum of its usage does not determine its cost (prices by the length of each
  * request, several models, a fee for each), its lines are read. A second settlement is not recorded again: the request
@@ -56,9 +64,7 @@ export type OutputFile = Pick<BatchOutput, 'request' | 'fileId'>
 export async function settleBatch(
   services: Services,
   record: FileRecord,
-  deployment: Deployment,
-  batch: Json,
-  output?: OutputFile,
+  { deployment, batch, output }: EndedBatch,
 ): Promise<boolean> {
   if (await isInLedger(services, record)) return true
   // Its fields are named as those of `/responses` (OpenAI, "The batch object").

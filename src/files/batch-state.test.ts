@@ -47,7 +47,7 @@ test('of several questions that see the end of a batch at once one settles it', 
   const ended: EndedCall[] = []
   const services = servicesOf(ended)
   const answer = { id: 'up', status: 'completed' }
-  await Promise.all([1, 2, 3].map(() => refreshedBatch(services, client, record, answer)))
+  await Promise.all([1, 2, 3].map(() => refreshedBatch(services, record, answer, { request: client })))
   expect(ended.length).toBe(1)
 })
 
@@ -66,7 +66,8 @@ test('a batch whose settlement could not be noted is not charged a second time',
     },
     ledger: { ...services.ledger, query: async () => ({ rows: ended, nextCursor: null }) },
   } as unknown as Services
-  const see = () => refreshedBatch(changed, client, record, { id: 'up', status: 'completed' }, 'one')
+  const see = () =>
+    refreshedBatch(changed, record, { id: 'up', status: 'completed' }, { request: client, leasedBy: 'one' })
   await expect(see()).rejects.toThrow('away')
   await see()
   expect(ended.length).toBe(1)
@@ -86,12 +87,19 @@ test('a question that cannot settle an end gives its lease back, as soon as the 
     },
     ledger: { ...services.ledger, query: () => Promise.reject(new Error('the database is away')) },
   } as unknown as Services
-  await expect(refreshedBatch(changed, client, record, { id: 'up', status: 'completed' })).rejects.toThrow('away')
+  await expect(refreshedBatch(changed, record, { id: 'up', status: 'completed' }, { request: client })).rejects.toThrow(
+    'away',
+  )
   expect([await released.promise]).toEqual(leases)
 })
 
 test('no batch ends in the future, though its upstream says so', async () => {
   const ended: EndedCall[] = []
-  await refreshedBatch(servicesOf(ended), client, record, { id: 'up', status: 'completed', completed_at: 1e300 })
+  await refreshedBatch(
+    servicesOf(ended),
+    record,
+    { id: 'up', status: 'completed', completed_at: 1e300 },
+    { request: client },
+  )
   expect(ended.map(one => one.endedAtMs)).toEqual([nowMs])
 })

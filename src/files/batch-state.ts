@@ -2,7 +2,6 @@
 import type { Services } from '../core/endpoint.ts'
 import type { FileCall } from '../core/objects/files.ts'
 import type { FileRecord } from '../core/objects/file-records.ts'
-import type { Client } from '../core/request.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { aboutObject, deploymentOf, isIntent, publicBatch, upstreamPath } from './objects.ts'
 import { hasEnded, settleBatch, settleLost } from './batch-settlement.ts'
@@ -17,7 +16,7 @@ const giveBackMs = 1000
 interface BatchQuestion extends Pick<FileCall, 'request' | 'of' | 'totalMs'> {
   readonly record: FileRecord
   /** The worker that holds the lease of the batch; absent = this look takes it when the batch has ended. */
-  readonly leasedBy?: string
+  readonly leasedBy?: string | undefined
 }
 
 /** Reads the batch from its upstream. Rejects with the upstream's error. */
@@ -28,16 +27,15 @@ export async function askForBatch(services: Services, { record, leasedBy, ...how
   const answer = await aboutObject(record, 'batch_id', () =>
     services.fileCalls.json({ ...how, deployment, method: 'GET', path }),
   )
-  return refreshedBatch(services, how.request, record, answer, leasedBy)
+  return refreshedBatch(services, record, answer, { request: how.request, leasedBy })
 }
 
 /** Stores the upstream's answer as clients see it; one replica settles the batch when it has ended. */
 export async function refreshedBatch(
   services: Services,
-  request: Client,
   record: FileRecord,
   answer: Json,
-  leasedBy?: string,
+  { request, leasedBy }: Pick<BatchQuestion, 'request' | 'leasedBy'>,
 ): Promise<Json> {
   const { output_file_id: fileId } = answer
   const output = typeof fileId === 'string' && fileId !== '' ? { request, fileId } : undefined
@@ -76,7 +74,8 @@ async function settleOnce(
   const lease = { owner, nowMs: services.clock.epochMs(), leaseMs: settleLeaseMs }
   if (record.recorded || !(await services.files.leaseBatch(record.id, lease))) return false
   try {
-    if (!(await settleBatch(services, record, deploymentOf(services, record), end, output))) return false
+    if (!(await settleBatch(services, record, { deployment: deploymentOf(services, record), batch: end, output })))
+      return false
     return await noteSettled(services, record, body)
   } catch (error) {
     // Else nothing would settle it for a minute. A worker gives its lease back by itself.

@@ -70,7 +70,7 @@ export async function startBatch(
     const begun = await begunBatch(services, record, answer).catch(error =>
       cancelled(services, { call, deployment, answer, error }),
     )
-    return await refreshedBatch(services, call.client, begun, answer)
+    return await refreshedBatch(services, begun, answer, { request: call.client })
   } catch (error) {
     await endIntent(services, record, { owner: lease.owner, isRefused: !mayHaveBegun || isRefusal(error) })
     throw error

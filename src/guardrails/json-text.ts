@@ -26,9 +26,10 @@ export class JsonReader {
   /** The beginning of an escape, or a bare word whose end is not there yet. */
   #unread = ''
 
-  /** The units that the fragment completes; `isLast` = there is no other fragment. */
-  read(fragment: string, isLast = false): JsonUnits {
+  /** The units that the fragment completes; `end` = there is no other fragment. */
+  read(fragment: string, place: 'inside' | 'end'): JsonUnits {
     const json = this.#unread + fragment
+    const isLast = place === 'end'
     this.#unread = ''
     const units = { text: '', raws: [] as string[], bare: [] as boolean[] }
     const add = (unit: string, raw: string, isBare = false): void => {

@@ -126,14 +126,15 @@ export class TextFilter implements AnswerFilter {
     }
     const all = stream.half + text
     stream.half = openHalf(all)
-    this.#add(choice, event, stream, all.slice(0, all.length - stream.half.length))
+    this.#add(event, stream, all.slice(0, all.length - stream.half.length), 'inside')
     return this.#advance(choice)
   }
 
-  #add(choice: number, event: TextPiece, stream: TextStream, text: string, isLast = false): void {
-    const queue = this.#queueOf(choice)
+  /** `place` = whether more of the stream may follow the text. */
+  #add(event: TextPiece, stream: TextStream, text: string, place: 'inside' | 'end'): void {
+    const queue = this.#queueOf(event.choice)
     const last = queue.at(-1)
-    const read = stream.json?.read(text, isLast)
+    const read = stream.json?.read(text, place)
     const all = read ? plainJson(read) : plainPiece(text)
     const { text: units, raws, bare } = last?.stream === stream ? continued(last, all) : all
     if (units === '') return
@@ -165,7 +166,7 @@ export class TextFilter implements AnswerFilter {
   #close(choice: number, name: string): void {
     const stream = this.#streams.get(`${choice} ${name}`)
     if (!stream || stream.isOver) return
-    if (stream.json || stream.half !== '') this.#add(choice, likeOf(choice, name), stream, stream.half, true)
+    if (stream.json || stream.half !== '') this.#add(likeOf(choice, name), stream, stream.half, 'end')
     stream.isOver = true
   }
 

@@ -127,7 +127,7 @@ const cancel: Endpoint = {
       const answer = await aboutObject(record, 'batch_id', () =>
         services.fileCalls.json({ request: call.client, of: call, deployment, method: 'POST', path }),
       )
-      return refreshedBatch(services, call.client, record, answer)
+      return refreshedBatch(services, record, answer, { request: call.client })
     }),
 }
 

@@ -8,16 +8,9 @@ import { attachmentType, attachmentTypes } from '../../conversations/attachments
 import { promptOf } from '../../conversations/prompt.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
-import type {
-  Attachment,
-  Conversation,
-  ConversationMessage,
-  ConversationReference,
-  NewAttachment,
-} from '../../core/objects/conversations.ts'
+import type { Attachment, Conversation, ConversationMessage, NewAttachment } from '../../core/objects/conversations.ts'
 import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../../core/errors.ts'
-import type { HttpRequest } from '../../core/request.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { absent } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
@@ -251,12 +244,11 @@ const stop = withQuery(nothing, {
 
 /** Follows an answer that another replica works on. */
 async function followStored(
-  services: Services,
-  request: HttpRequest,
-  reference: ConversationReference,
+  { services, request, caller }: EndpointContext,
   from: ConversationMessage,
   events: EventStream,
 ): Promise<void> {
+  const reference = conversationReference(request, caller)
   let before = from
   while (isRunning(before) && !request.left) {
     await Bun.sleep(lookMs)
@@ -298,7 +290,7 @@ const follow: Endpoint = {
         },
       })
     } else
-      void followStored(services, request, conversationReference(request, caller!), message, events)
+      void followStored({ services, request, caller: caller! }, message, events)
         .catch(error => events.fail(toGatewayError(error)))
         .finally(() => events.end())
     return events.answer(request.id)

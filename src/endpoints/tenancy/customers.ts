@@ -7,6 +7,7 @@ import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts
 import { GatewayError } from '../../core/errors.ts'
 import type { Customer } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
+import { blockingEndpoints } from './common/blocking-endpoints.ts'
 import { budgetStateOf } from './common/budget-states.ts'
 import { checkedSpending, cursorField, pageFields, pageOf, spentBy } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
@@ -96,20 +97,21 @@ const customerDelete = withBody(severalCustomers, {
   },
 })
 
-const blocking = (name: string, blocked: boolean): Endpoint =>
-  withBody(severalCustomers, {
-    ...about,
-    answer: 'BlockedCustomers',
-    paths: paths(name),
-    auth: 'admin',
-    operationId: blocked ? 'blockCustomers' : 'unblockCustomers',
-    summary: blocked ? 'Refuse calls of customers at once' : 'Let calls of customers work again',
-    failures: [404],
-    async handle({ user_ids: ids }, context) {
-      const changed = await each(context, ids, (tx, id) => tx.update('customer', id, { blocked }))
-      return { blocked_users: await customerRows(context.services, changed) }
-    },
-  })
+const customerBlocking = blockingEndpoints(severalCustomers, {
+  ...about,
+  answer: 'BlockedCustomers',
+  auth: 'admin',
+  block: { paths: paths('block'), operationId: 'blockCustomers', summary: 'Refuse calls of customers at once' },
+  unblock: {
+    paths: paths('unblock'),
+    operationId: 'unblockCustomers',
+    summary: 'Let calls of customers work again',
+  },
+  async setBlocked(blocked, { user_ids: ids }, context) {
+    const changed = await each(context, ids, (tx, id) => tx.update('customer', id, { blocked }))
+    return { blocked_users: await customerRows(context.services, changed) }
+  },
+})
 
 const customerInfo = withQuery(() => z.strictObject({ end_user_id: keyName() }), {
   ...about,
@@ -170,8 +172,7 @@ export const customerEndpoints: readonly Endpoint[] = [
   customerNew,
   customerUpdate,
   customerDelete,
-  blocking('block', true),
-  blocking('unblock', false),
+  ...customerBlocking,
   customerInfo,
   customerList,
   customerPages,

@@ -12,13 +12,14 @@ import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
-import type { Endpoint, Services } from '../../core/endpoint.ts'
+import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { KeyChanges, KeyRecord } from '../../core/tenancy/keys.ts'
 import type { KeyUpdateOptions, NewKey, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
 import { readJsonAs } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { forbidden, shownKeyWithSpend, wrongField } from '../common/answers.ts'
+import { blockingEndpoints } from './common/blocking-endpoints.ts'
 import { changeableKey, checkKeyChange, checkMaker, grantedKey } from './common/key-rights.ts'
 import { lazy } from '../../lib/lazy.ts'
 
@@ -187,15 +188,14 @@ async function update(
 ) {
   const record = await changeableKey(services, caller, key)
   const changes = keyChanges(fields, services.clock.epochMs())
-  const changed = await change(services, caller, record, changes, { version })
+  const changed = await change({ services, caller }, record, changes, { version })
   const shown = await shownKeyWithSpend(services, changed)
   return { key: record.hint, ...shown, ...(await keyWarnings(services, caller, fields, changed)) }
 }
 
 /** Checked against the state of the key within the transaction. */
 function change(
-  services: Services,
-  caller: Caller,
+  { services, caller }: Pick<EndpointContext, 'services' | 'caller'>,
   { id }: KeyRecord,
   changes: KeyChanges,
   options: KeyUpdateOptions = {},
@@ -269,7 +269,7 @@ export const keyRegenerate: Endpoint = {
       formerEndMs: graceMs ? nowMs + graceMs : null,
     }
     const changes = { ...keyChanges(fields, nowMs), ...text }
-    const changed = await change(services, caller!, record, changes, {
+    const changed = await change({ services, caller: caller! }, record, changes, {
       version,
       // Of two regenerations at once only one succeeds: the text of the other would be refused already.
       hashBefore: record.hash,
@@ -283,33 +283,21 @@ export const keyRegenerate: Endpoint = {
   },
 }
 
-function blocking(path: string, blocked: boolean): Endpoint {
-  return {
-    method: 'POST',
-    paths: [path],
-    auth: 'manager',
-    doc: {
-      ...about,
-      operationId: blocked ? 'blockKey' : 'unblockKey',
-      summary: blocked ? 'Block a key at once' : 'Let a blocked key work again',
-      request: oneKey,
-      success: json('Key'),
-      failures: [404],
-    },
-    async handle(request, services, caller) {
-      const { key } = await readJsonAs(request, oneKey())
-      const changed = await change(services, caller!, await changeableKey(services, caller!, key), { blocked })
-      return jsonAnswer(await shownKeyWithSpend(services, changed))
-    },
-  }
-}
-
 /**
- * Its next request is refused with 401, on other replicas within a second; open calls continue. 404 for an unknown key.
+ * The next request of a blocked key is refused with 401, on other replicas within a second; open calls continue. To
+ * unblock one that is not blocked has no effect. 404 for an unknown key.
  */
-export const keyBlock = blocking('/key/block', true)
-/** Has no effect on a key that is not blocked. 404 for an unknown key. */
-export const keyUnblock = blocking('/key/unblock', false)
+export const keyBlocking: readonly Endpoint[] = blockingEndpoints(oneKey, {
+  ...about,
+  answer: 'Key',
+  auth: 'manager',
+  block: { paths: ['/key/block'], operationId: 'blockKey', summary: 'Block a key at once' },
+  unblock: { paths: ['/key/unblock'], operationId: 'unblockKey', summary: 'Let a blocked key work again' },
+  async setBlocked(blocked, { key }, { services, caller }) {
+    const record = await changeableKey(services, caller, key)
+    return shownKeyWithSpend(services, await change({ services, caller }, record, { blocked }))
+  },
+})
 
 /**
  * Finds all keys before it deletes any: after 404 for an unknown one, or 409 for an ambiguous alias, nothing is

@@ -26,6 +26,7 @@ import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts
 import { unlimited } from '../../core/tenancy/tenancy.ts'
 import type { Team } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction, TenantFilter } from '../../core/tenancy/tenancy-store.ts'
+import { blockingEndpoints } from './common/blocking-endpoints.ts'
 import { budgetStateOf } from './common/budget-states.ts'
 import { checkedSpending, cursorField, pageFields, pageOf, shownKeys, spentBy, wrongField } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
@@ -152,28 +153,23 @@ const teamDelete = withBody(() => z.strictObject({ team_ids: z.array(keyName()).
   },
 })
 
-const blocking = (path: string, blocked: boolean): Endpoint =>
-  withBody(oneTeam, {
-    ...about,
-    paths: [path],
-    auth: 'admin',
-    operationId: blocked ? 'blockTeam' : 'unblockTeam',
-    summary: blocked ? 'Refuse all keys of a team at once' : 'Let the keys of a team work again',
-    failures: [404],
-    handle: ({ team_id: id }, context) => changeTeam(context, id, tx => tx.update('team', id, { blocked })),
-  })
+const teamBlocking = blockingEndpoints(oneTeam, {
+  ...about,
+  auth: 'admin',
+  block: { paths: ['/team/block'], operationId: 'blockTeam', summary: 'Refuse all keys of a team at once' },
+  unblock: { paths: ['/team/unblock'], operationId: 'unblockTeam', summary: 'Let the keys of a team work again' },
+  setBlocked: (blocked, { team_id: id }, context) => changeTeam(context, id, tx => tx.update('team', id, { blocked })),
+})
 
-const modelling = (
-  path: string,
-  operationId: string,
-  change: (models: readonly string[], of: readonly string[]) => string[],
+/** `change` makes a team's list of models from it and the models of the request. */
+const modelListEndpoint = (
+  own: Pick<Parameters<typeof withBody>[1], 'paths' | 'operationId' | 'summary'>,
+  change: (models: readonly string[], given: readonly string[]) => string[],
 ) =>
   withBody(modelsBody, {
     ...about,
-    paths: [path],
+    ...own,
     auth: 'admin',
-    operationId,
-    summary: operationId === 'addTeamModels' ? "Add to a team's list of models" : "Take from a team's list of models",
     failures: [404, 409],
     handle: ({ team_id: id, models }, context) =>
       changeTeam(context, id, (tx, team) => {
@@ -185,9 +181,13 @@ const modelling = (
       }),
   })
 
-const modelAdd = modelling('/team/model/add', 'addTeamModels', (models, added) => [...new Set([...models, ...added])])
-const modelDelete = modelling('/team/model/delete', 'deleteTeamModels', (models, gone) =>
-  models.filter(one => !gone.includes(one)),
+const modelAdd = modelListEndpoint(
+  { paths: ['/team/model/add'], operationId: 'addTeamModels', summary: "Add to a team's list of models" },
+  (models, added) => [...new Set([...models, ...added])],
+)
+const modelDelete = modelListEndpoint(
+  { paths: ['/team/model/delete'], operationId: 'deleteTeamModels', summary: "Take from a team's list of models" },
+  (models, gone) => models.filter(one => !gone.includes(one)),
 )
 
 /** Members see the team, its admins also its keys, the first 100 of them. */
@@ -323,8 +323,7 @@ export const teamEndpoints: readonly Endpoint[] = [
   teamNew,
   teamUpdate,
   teamDelete,
-  blocking('/team/block', true),
-  blocking('/team/unblock', false),
+  ...teamBlocking,
   modelAdd,
   modelDelete,
   teamInfo,

@@ -77,7 +77,7 @@ export function embeddingsAttempt(
     check: {
       isSeries: true,
       whole(bytes, head) {
-        const next = readPart(call, adapter, series, bytes, head)
+        const next = readPart(call, { adapter, series }, bytes, head)
         if (next) endRequest(call, { sent: true })
         return next && sent(next)
       },
@@ -97,8 +97,7 @@ export function embeddingsAttempt(
 /** Each part is billed, so its usage is recorded as it arrives. */
 function readPart(
   call: Call,
-  adapter: EmbeddingsAdapter,
-  series: EmbeddingSeries,
+  { adapter, series }: { readonly adapter: EmbeddingsAdapter; readonly series: EmbeddingSeries },
   bytes: Uint8Array,
   head: AnswerHead,
 ): TranslatedCall | undefined {

@@ -125,12 +125,20 @@ export class SqlTransaction implements TenancyTransaction {
     return made
   }
 
-  async update<Kind extends TenantKind>(
+  update<Kind extends TenantKind>(
     kind: Kind,
     id: string,
     changes: TenantChanges<Kind>,
     version?: number,
-    action?: AuditEntry['action'],
+  ): Promise<Tenants[Kind]> {
+    return this.#update(kind, id, changes, { version })
+  }
+
+  async #update<Kind extends TenantKind>(
+    kind: Kind,
+    id: string,
+    changes: TenantChanges<Kind>,
+    { version, action }: { readonly version?: number | undefined; readonly action?: AuditEntry['action'] },
   ): Promise<Tenants[Kind]> {
     const before = await this.#existing(kind, id)
     checkVersion(before.version, version)
@@ -271,7 +279,7 @@ export class SqlTransaction implements TenancyTransaction {
     const { reset, offsetNanoUsd } = await resetSpendOf(this.#tx, { kind, id, toNanoUsd, atMs: this.nowMs })
     const changes = { spendResetAtMs: this.nowMs, spendOffsetNanoUsd: offsetNanoUsd }
     if (kind === 'key') await this.updateKey(id, changes, { action: 'spend-reset' })
-    else await this.update('team', id, changes, undefined, 'spend-reset')
+    else await this.#update('team', id, changes, { action: 'spend-reset' })
     return reset
   }
 

@@ -44,6 +44,12 @@ type Part = readonly Condition[]
 /** The statement that reads sums of days. */
 type SumsOf = (query: UsageQuery) => Promise<LedgerStatement>
 
+interface HistogramRead {
+  readonly database: LedgerSource
+  readonly parts: Parts
+  readonly bounds: ReadBounds
+}
+
 /** Throws what the database throws. */
 export async function countCalls(
   database: LedgerSource,
@@ -53,23 +59,23 @@ export async function countCalls(
 ): Promise<CallHistogram> {
   const parts = await chosenParts(database, query)
   const newest = new NewestCounted()
-  const equal = await countBars(database, parts, equalBars(query), bounds, newest)
+  const read = { database, parts, bounds }
+  const equal = await countBars(read, equalBars(query), newest)
   const byParts = { ...equal, ...newest.counted(equal.countedFromMs), unit: 'part' } as const
   if (equal.countedFromMs <= query.fromMs || query.toMs - query.fromMs < daysFromMs) return byParts
   const byDay = usageQuery(query)
   if (!byDay) return byParts
   const ofDays = new NewestCounted()
-  const groups = await readDays(database, await sumsOf(byDay), parts, query, ofDays)
+  const groups = await readDays(read, await sumsOf(byDay), query, ofDays)
   // Calls of a part of a day are counted by another statement than its newest ones.
-  const counted = await countDays(query, groups, edges => countBars(database, parts, edges, bounds, undefined))
+  const counted = await countDays(query, groups, edges => countBars(read, edges, undefined))
   return { ...counted, ...ofDays.counted(counted.countedFromMs) }
 }
 
 /** The sums, and in the same state of the database the newest calls that are in them. */
 async function readDays(
-  database: LedgerSource,
+  { database, parts: { calls } }: Pick<HistogramRead, 'database' | 'parts'>,
   sums: LedgerStatement,
-  { calls }: Parts,
   { fromMs, toMs, nowMs }: HistogramQuery,
   newest: NewestCounted,
 ): Promise<UsageGroup[]> {
@@ -77,7 +83,7 @@ async function readDays(
   const bind: Bind = value => `$${values.push(value)}`
   // The sums of today have calls that began after the question, too.
   const span = { fromMs, toMs: toMs >= nowMs ? Number.MAX_SAFE_INTEGER : toMs }
-  const ids = newestText(database.kind, calls, span, newest.left, bind)
+  const ids = newestText(database.kind, calls, { ...span, limit: newest.left }, bind)
   // A day without a call has no row of sums.
   const text = `select sums.*, newest.* from ${ids} as newest left join (${sums.text}) as sums on 1 = 1`
   const rows = await database.select({ text, values })
@@ -103,10 +109,8 @@ interface Parts {
 
 /** Newest first, until the bounds are reached: a bar that was not read to its end is left out, and all before it. */
 async function countBars(
-  database: LedgerSource,
-  parts: Parts,
+  { database, parts, bounds }: HistogramRead,
   spans: readonly Span[],
-  bounds: ReadBounds,
   newest: NewestCounted | undefined,
 ): Promise<CountedBars> {
   const bars: HistogramBar[] = []
@@ -164,7 +168,8 @@ export function barStatement(
     return `(select count(*) as read_${name}, ${matching} as ${name} from (${read}) as rows_${name}) as of_${name}`
   }
   const counts = [counted('calls', calls, left.calls), counted('failed', failed, left.failed)]
-  const ids = left.newest > 0 ? [`${newestText(kind, calls, { fromMs, toMs }, left.newest, bind)} as newest`] : []
+  const ids =
+    left.newest > 0 ? [`${newestText(kind, calls, { fromMs, toMs, limit: left.newest }, bind)} as newest`] : []
   return { text: `select * from ${[...counts, ...ids].join(', ')}`, values }
 }
 

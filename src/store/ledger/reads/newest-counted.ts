@@ -9,6 +9,10 @@ import type { TestedCondition } from './tested-conditions.ts'
 /** Pages that follow the ledger are sent no more than that in some seconds. */
 const newestMax = 1000
 
+interface NewestOfSpan extends Pick<HistogramBar, 'fromMs' | 'toMs'> {
+  readonly limit: number
+}
+
 /**
  * A table of one row: the ids among the newest `limit` calls of a span that have all conditions, and the first moment
  * of those that were looked at.
@@ -16,8 +20,7 @@ const newestMax = 1000
 export function newestText(
   kind: LedgerSource['kind'],
   [first, ...others]: readonly TestedCondition[],
-  { fromMs, toMs }: Pick<HistogramBar, 'fromMs' | 'toMs'>,
-  limit: number,
+  { fromMs, toMs, limit }: NewestOfSpan,
   bind: (value: string | number) => string,
 ): string {
   const columns = [...new Set(['request_id', 'started_at_ms', ...others.flatMap(one => one.columns)])]

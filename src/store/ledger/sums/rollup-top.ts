@@ -107,7 +107,8 @@ export async function dayToRank(source: LedgerSource, nowMs: number, small: Set<
   })
   for (const day of due.map(row => Number(row.day))) {
     if (small.has(day)) continue
-    if ((await countSums(source, 'key', day, day, rankedSumsMin)) >= rankedSumsMin) return day
+    if ((await countSums(source, { scope: 'key', firstDay: day, lastDay: day }, rankedSumsMin)) >= rankedSumsMin)
+      return day
     if (day < today - 1) small.add(day)
   }
   return undefined
@@ -164,25 +165,24 @@ export async function storeRanking(
  * dearest of a day is missing also where all days together would be much.
  */
 export async function topSpendersOf(database: LedgerSource, query: TopSpendersQuery): Promise<TopSpenders | null> {
-  const { scope } = query
   const entities = query.entities?.map(storableParameter)
   if (entities !== undefined) {
     if (entities.length === 0 || (await countOwned(database, query, entities)) < ownedReadMax) return null
     return { entities, keys: await keysOf(database, query, entities) }
   }
-  if ((await countSums(database, scope, query.firstDay, query.lastDay, readMax)) < readMax) return null
+  if ((await countSums(database, query, readMax)) < readMax) return null
   const chosen = await topOf(database, query)
   const top = chosen.length > 0 ? chosen : await topOfAllDays(database, query)
   // Neither is there, which is so for moments after an upgrade.
   if (top.length === 0) return null
   if (query.most !== undefined) return { entities: top.slice(0, query.most), keys: null }
-  const isOfKeys = scope === 'key' && query.field === 'key_id'
+  const isOfKeys = query.scope === 'key' && query.field === 'key_id'
   if (ownerOf(query) === undefined) {
     const shown = await asManyAsAreRead(database, query, top, isOfKeys ? 'entity' : query.field)
     return isOfKeys ? { entities: [], keys: shown } : { entities: shown, keys: null }
   }
   // With tags, the sums of one key are scattered over all tags and days: keys are not listed.
-  if (scope !== 'key') return { entities: top, keys: [] }
+  if (query.scope !== 'key') return { entities: top, keys: [] }
   const ofKeys = { ...query, field: 'key_id' } as const
   const keys = chosen.length > 0 ? await topOf(database, ofKeys) : await topOfAllDays(database, ofKeys)
   return { entities: top, keys: await asManyAsAreRead(database, query, keys, 'entity') }
@@ -296,11 +296,10 @@ async function keysOf(database: LedgerSource, query: TopSpendersQuery, entities:
   return rows.map(row => String(row.key_id))
 }
 
+/** At most `most`. */
 async function countSums(
   database: LedgerSource,
-  scope: UsageScope,
-  firstDay: number,
-  lastDay: number,
+  { scope, firstDay, lastDay }: Pick<TopSpendersQuery, 'scope' | 'firstDay' | 'lastDay'>,
   most: number,
 ): Promise<number> {
   const [found] = await database.select({
