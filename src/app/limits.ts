@@ -51,7 +51,7 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
   let listener: (alert: SoftBudgetAlert) => void = () => {}
   const budgets = new BudgetCounters({
     clock,
-    spend: openBudgetSpend({ sql: database.sql, ledger, writer: spendWriter }),
+    spend: openBudgetSpend({ database, ledger, writer: spendWriter }),
     softReached: (scope, spentNanoUsd) =>
       void notifyOnce({ scope, spentNanoUsd }, { database, logger, notify: alert => listener(alert) }),
   })

@@ -338,12 +338,13 @@ function openTail({ redisUrl }: ServeOptions, { sign }: Installation) {
 function openLedgerOf(
   { databaseUrl, dataDirectory }: ServeOptions,
   logger: Logger,
-  { openedFile }: Database,
+  { openedFile, isSilent }: Database,
   hooks: { retention(): LedgerRetention; settled(row: LedgerRow): void },
 ): Promise<JournalledLedger> {
   return openLedger({
     databaseUrl,
     openedFile,
+    isSilent,
     journalDirectory: join(dataDirectory, 'journal'),
     clock,
     ...hooks,

@@ -60,11 +60,13 @@ export function countCacheHours({ database, clock, counts }: CacheHoursOptions):
 
   return {
     async since(firstHour) {
-      await whileAvailable('sums of the cache', writeNext())
+      await whileAvailable(database, 'sums of the cache', writeNext)
       // As texts: SQLite's driver rounds large numbers.
       const rows = (await whileAvailable(
+        database,
         'sums of the cache',
-        sql`
+        async () =>
+          await sql`
           select hour, name, cast(amount as text) as amount from cache_hours
           where hour >= ${firstHour} order by hour`,
       )) as { hour: unknown; name: string; amount: unknown }[]

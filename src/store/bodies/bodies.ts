@@ -100,17 +100,19 @@ class StoredBodies implements RunningBodyStore {
     if (day === undefined) return undefined
     const isFlushed = await this.#flush(flushMs)
     const { sql } = this.#parts.database
-    const [row] = await available(
-      sql`select request_id, key_id, user_id, team_id, organization_id from call_bodies
+    const [row] = await this.#available(
+      () =>
+        sql`select request_id, key_id, user_id, team_id, organization_id from call_bodies
         where request_id = ${requestId} and day = ${day}` as Promise<BodyRow[]>,
     )
     if (!row && !isFlushed) throw onTheWay()
     const owner = row && ownerOfRow(row)
     if (!owner || !isVisible(owner, visible)) return undefined
-    const [found] = await available(
-      sql`select request_id, content from call_bodies where request_id = ${requestId} and day = ${day}` as Promise<
-        BodyRow[]
-      >,
+    const [found] = await this.#available(
+      () =>
+        sql`select request_id, content from call_bodies where request_id = ${requestId} and day = ${day}` as Promise<
+          BodyRow[]
+        >,
     )
     if (!found) return undefined
     try {
@@ -129,7 +131,7 @@ class StoredBodies implements RunningBodyStore {
       (select request_id, day from call_bodies where ${where.text} limit ${deletionRows}) returning 1 as deleted`
     let deleted = 0
     for (;;) {
-      const rows = (await available(this.#parts.database.sql.unsafe(text, [...where.values]))) as unknown[]
+      const rows = (await this.#available(() => this.#parts.database.sql.unsafe(text, [...where.values]))) as unknown[]
       deleted += rows.length
       if (rows.length < deletionRows) return deleted
     }
@@ -140,7 +142,7 @@ class StoredBodies implements RunningBodyStore {
     const objectId = name === 'requestId' ? id : `${columns[name as keyof typeof columns]}=${id}`
     const atMs = this.#parts.clock.epochMs()
     const entry = { atMs, actor, action, kind: 'call_bodies', objectId, before: null, after: null }
-    await available(transaction(this.#parts.database, tx => writeAudit(tx, entry)))
+    await this.#available(() => transaction(this.#parts.database, tx => writeAudit(tx, entry)))
   }
 
   async maintain(): Promise<void> {
@@ -234,6 +236,10 @@ class StoredBodies implements RunningBodyStore {
     }
   }
 
+  #available<T>(work: () => Promise<T>): Promise<T> {
+    return whileAvailable(this.#parts.database, 'the store of bodies', work)
+  }
+
   #answered({ bodies, held }: { readonly bodies: number; readonly held: number }): void {
     this.#sent.bodies -= bodies
     this.#sent.held -= held
@@ -246,8 +252,6 @@ const onTheWay = (): GatewayError =>
   new GatewayError('overloaded', 'bodies of calls are still being stored; ask again in a moment', {
     retryAfterMs: 1000,
   })
-
-const available = <T>(work: Promise<T>): Promise<T> => whileAvailable('the store of bodies', work)
 
 const columns = {
   keyId: 'key_id',

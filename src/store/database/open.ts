@@ -109,10 +109,20 @@ export function unlessSilent<T>({ isSilent }: Pick<Database, 'isSilent'>, work: 
 }
 
 /**
- * As `answerInTime`, for a request that needs the database: throws `overloaded`, with the text that `what` cannot be
- * reached, when the database is away. Errors of the statement itself are passed on.
+ * For a request that needs the database: throws `overloaded`, with the text that `what` cannot be reached, when the
+ * database is away, after 5 s at the latest, and at once where it is known to be silent. Errors of the statement itself
+ * are passed on.
  */
-export async function whileAvailable<T>(what: string, work: Promise<T>): Promise<T> {
+export function whileAvailable<T>(
+  database: Pick<Database, 'isSilent'>,
+  what: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  return insisting(what, unlessSilent(database, work))
+}
+
+/** As `whileAvailable`, for what asks a silent database all the same. */
+export async function insisting<T>(what: string, work: Promise<T>): Promise<T> {
   try {
     return await answerInTime(work)
   } catch (cause) {

@@ -101,7 +101,7 @@ test.concurrent('deleted: nothing counts, no empty file is made, a backup in its
       name: 'DatabaseMoved',
       message: expect.stringContaining('was deleted or moved away'),
     })
-  expect(await refusal(whileAvailable('keys', here.put('lost')))).toMatchObject({
+  expect(await refusal(whileAvailable({}, 'keys', () => here.put('lost')))).toMatchObject({
     kind: 'overloaded',
     retryAfterMs: 1000,
   })

@@ -51,8 +51,8 @@ test('locked for long: 503 before callers give up, with Retry-After, and nothing
   const loop = watchLoop()
   const from = performance.now()
   const [plain, whole] = await Promise.all([
-    refusal(whileAvailable('keys', here.put('a'))),
-    refusal(whileAvailable('keys', here.putInTransaction('b'))),
+    refusal(whileAvailable({}, 'keys', () => here.put('a'))),
+    refusal(whileAvailable({}, 'keys', () => here.putInTransaction('b'))),
   ])
   expect(performance.now() - from).toBeLessThan(5000)
   expect(loop.stop()).toBeLessThan(250)

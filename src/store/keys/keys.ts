@@ -29,14 +29,14 @@ export async function checkQuota(tx: SQL, userId: string | null, { keysOfUserMax
   })
 }
 
-const available = <T>(work: Promise<T>): Promise<T> => whileAvailable('keys', work)
-
 /** Over the table `virtual_keys`. Deleted keys keep their row and are not found any more. */
-export function createKeyStore({ sql }: Pick<Database, 'sql'>): KeyStore {
+export function createKeyStore(database: Pick<Database, 'sql' | 'isSilent'>): KeyStore {
+  const { sql } = database
+  const available = <T>(work: () => Promise<T>): Promise<T> => whileAvailable(database, 'keys', work)
   return {
-    find: by => available(findKey(sql, by)),
-    findAll: ids => available(findKeys(sql, ids)),
-    list: query => available(listKeys(sql, query)),
+    find: by => available(() => findKey(sql, by)),
+    findAll: ids => available(() => findKeys(sql, ids)),
+    list: query => available(() => listKeys(sql, query)),
   }
 }
 

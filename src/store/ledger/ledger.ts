@@ -48,6 +48,8 @@ interface LedgerOptions {
   readonly clock: Clock
   /** Read every second; absent = everything is kept for ever. */
   readonly retention?: (() => LedgerRetention) | undefined
+  /** The database is known to answer nothing at all: what reads is refused at once. Absent = it is never. */
+  readonly isSilent?: (() => boolean) | undefined
   /** For the operator's log: disk full, database down, damage found. One sentence each. */
   readonly report?: (problem: string) => void
   /** For the log: what earlier processes left, at the start and when it is stored. */
@@ -152,6 +154,7 @@ class WorkerLedger implements JournalledLedger {
     this.#reader = new LedgerReader({
       settings: () => ({ databaseUrl: options.databaseUrl, openedFile: this.#openedFile() }),
       report: this.#report,
+      isSilent: options.isSilent ?? (() => false),
     })
     this.#worker = this.#startWorker()
     this.#journal = new JournalWriter({
@@ -241,13 +244,13 @@ class WorkerLedger implements JournalledLedger {
   async #page<Kind extends 'page' | 'shown'>(kind: Kind, query: ShownQuery): Promise<ReadAnswer<Kind>> {
     // Here for its error: a foreign cursor is the client's error also while the database is down.
     ledgerStatement(query)
-    await this.#flushed()
+    await this.#flushedToRead()
     return this.#reader.ask(kind, query as ReadQuery<Kind>)
   }
 
   /** Throws `overloaded` while the database is down. */
   async histogram(query: HistogramQuery): Promise<CallHistogram> {
-    await this.#flushed()
+    await this.#flushedToRead()
     return this.#reader.ask('histogram', query)
   }
 
@@ -258,7 +261,7 @@ class WorkerLedger implements JournalledLedger {
 
   /** Throws `overloaded` while the database is down. */
   async usage(query: UsageQuery): Promise<UsageGroup[]> {
-    await this.#flushed()
+    await this.#flushedToRead()
     return this.#reader.ask('usage', query)
   }
 
@@ -317,6 +320,12 @@ class WorkerLedger implements JournalledLedger {
     const lower = raised(this.#settings.priority)
     const reply = await this.#ask(id => ({ kind: 'flush', id, position }), leftMs).finally(lower)
     return reply?.kind === 'flushed' && reply.committed && !waiting
+  }
+
+  /** Rows of calls that have ended are among the answers then, where the database takes them. Throws `overloaded`. */
+  async #flushedToRead(): Promise<void> {
+    this.#reader.refuseSilent()
+    await this.#flushed()
   }
 
   /** Stores what waits in memory in the database, until nothing waits or the database refuses. */

@@ -80,7 +80,7 @@ async function openBooks(url: string | undefined) {
   const guard = { check: async () => {}, admit: async () => {} }
   const start = () => {
     const writer = crypto.randomUUID()
-    const spend = openBudgetSpend({ sql: database.sql, ledger: { flush: store, isReplayed: true }, writer })
+    const spend = openBudgetSpend({ database, ledger: { flush: store, isReplayed: true }, writer })
     return {
       writer,
       limiter: new MemoryLimiter(clock, new BudgetCounters({ spend, clock })),

@@ -1,5 +1,4 @@
 /** Every budget, the nearest to its limit first: for people who look at them, not for decisions about calls. */
-import type { SQL } from 'bun'
 import { BudgetPlan, budgetDefinitions } from '../../accounts/limits/budget-plan.ts'
 import { withBudget, withTeamShare } from '../../accounts/caller.ts'
 import type {
@@ -42,8 +41,10 @@ const awaitedMax = 2000
 /** As `goodForTimes`, of a survey of more than `awaitedMax` after a change: some budget always changes among many. */
 const goodAfterChangeTimes = 4
 
+type SurveyedDatabase = Pick<Database, 'sql' | 'kind' | 'isSilent'>
+
 interface SurveyOptions {
-  readonly database: Pick<Database, 'sql' | 'kind'>
+  readonly database: SurveyedDatabase
   readonly clock: Clock
 }
 
@@ -105,7 +106,6 @@ export function createBudgetSurvey({ database, clock }: SurveyOptions): RunningB
   let last: LastSurvey | undefined
   let running: Survey | undefined
   let changes = 0
-  const { sql } = database
   const isFresh = ({ survey, untilMs, untilAfterChangeMs }: LastSurvey) =>
     clock.monotonicMs() < (survey.changes === changes ? untilMs : untilAfterChangeMs)
   const begin = (settings: BudgetSettings): Survey => {
@@ -116,7 +116,7 @@ export function createBudgetSurvey({ database, clock }: SurveyOptions): RunningB
     nearest.onFound = () => nearest.count >= awaitedMax && resolve()
     // The failure reaches the caller through `awaited`; without one it must not count as unhandled.
     awaited.catch(() => {})
-    surveyAll({ sql, settings, nowMs: clock.epochMs() }, nearest, partSizes[database.kind])
+    surveyAll({ database, settings, nowMs: clock.epochMs() }, nearest)
       .then(() => {
         const nowMs = clock.monotonicMs()
         const isLarge = nearest.count > awaitedMax
@@ -147,7 +147,7 @@ export function createBudgetSurvey({ database, clock }: SurveyOptions): RunningB
     changed() {
       changes++
     },
-    one: (kind, id, settings) => surveyOne({ sql, settings, nowMs: clock.epochMs() }, kind, id),
+    one: (kind, id, settings) => surveyOne({ database, settings, nowMs: clock.epochMs() }, kind, id),
   }
 }
 
@@ -177,16 +177,17 @@ class NearestBudgets {
 }
 
 interface SurveyContext {
-  readonly sql: SQL
+  readonly database: SurveyedDatabase
   readonly settings: BudgetSettings
   readonly nowMs: number
 }
 
-async function surveyAll(of: SurveyContext, nearest: NearestBudgets, partSize: number): Promise<void> {
+async function surveyAll(of: SurveyContext, nearest: NearestBudgets): Promise<void> {
+  const partSize = partSizes[of.database.kind]
   nearest.add(await judged(of, ofConfiguration(of.settings)))
   for (const { kind, where, order } of sources(of.settings))
     for (let after: readonly StoredValue[] | undefined, isLast = false; !isLast; ) {
-      const rows = await part(of.sql, tables[kind], { where, order, after, limit: partSize })
+      const rows = await part(of.database, tables[kind], { where, order, after, limit: partSize })
       // SQLite answers within one turn of the event loop: other work gets its turn here.
       await Bun.sleep(0)
       isLast = rows.length < partSize
@@ -208,7 +209,7 @@ async function surveyOne(of: SurveyContext, kind: SurveyedKind, id: string): Pro
     conditions.equal('kind', kind === 'member' ? 'team' : 'organization')
     conditions.raw(`group_id || '/' || user_id = ${conditions.bind(id)}`)
   }
-  const rows = await part(of.sql, tables[kind], { where, order: [], after: undefined, limit: partSizes.sqlite })
+  const rows = await part(of.database, tables[kind], { where, order: [], after: undefined, limit: partSizes.sqlite })
   return judged(of, await owners(of, kind, rows))
 }
 
@@ -263,20 +264,24 @@ interface Part {
   readonly limit: number
 }
 
-function part(sql: SQL, table: string, { where, order, after, limit }: Part): Promise<Row[]> {
+function part(database: SurveyedDatabase, table: string, { where, order, after, limit }: Part): Promise<Row[]> {
   const conditions = new Where()
   where(conditions)
   if (after) conditions.raw(`(${order.join(', ')}) < (${after.map(value => conditions.bind(value)).join(', ')})`)
   const sorted = order.length === 0 ? '' : `order by ${order.map(column => `${column} desc`).join(', ')}`
-  return whileAvailable('budgets', conditions.select<Row>(sql, table, `${sorted} limit ${limit}`))
+  return selected(database, table, conditions, `${sorted} limit ${limit}`)
+}
+
+function selected(database: SurveyedDatabase, table: string, where: Where, order?: string): Promise<Row[]> {
+  return whileAvailable(database, 'budgets', () => where.select<Row>(database.sql, table, order))
 }
 
 /** What the rows say, with what named budgets, teams and the configuration set. */
-async function owners({ sql, settings }: SurveyContext, kind: StoredKind, rows: readonly Row[]): Promise<Owner[]> {
-  const named = await byId<NamedBudget>(sql, 'budget', rows, 'budget_id')
+async function owners({ database, settings }: SurveyContext, kind: StoredKind, rows: readonly Row[]): Promise<Owner[]> {
+  const named = await byId<NamedBudget>(database, 'budget', rows, 'budget_id')
   const own = <Fields extends SpendingFields>(fields: Fields) => withBudget(fields, named.get(fields.budgetId ?? ''))
   if (tables[kind] === 'memberships') {
-    const teams = await byId<Team>(sql, 'team', rows, 'group_id')
+    const teams = await byId<Team>(database, 'team', rows, 'group_id')
     return rows.map(row => memberOwner(own(toRecord<Membership>(membershipColumns, row)), teams))
   }
   return rows.map((row): Owner => {
@@ -313,7 +318,7 @@ function textOf(record: object, name: string): string | null {
 
 /** The tenants that a column of the rows names. */
 async function byId<Tenant extends TenantFields>(
-  sql: SQL,
+  database: SurveyedDatabase,
   kind: 'budget' | 'team',
   rows: readonly Row[],
   column: string,
@@ -322,7 +327,7 @@ async function byId<Tenant extends TenantFields>(
   if (ids.length === 0) return new Map()
   const conditions = new Where()
   conditions.among('id', ids)
-  const found = await whileAvailable('budgets', conditions.select<Row>(sql, tenantTables[kind]))
+  const found = await selected(database, tenantTables[kind], conditions)
   const columns = tenantColumns[kind] as unknown as Parameters<typeof toRecord<Tenant>>[0]
   return new Map(found.map(row => [String(row.id), toRecord<Tenant>(columns, row)]))
 }
@@ -342,7 +347,7 @@ function ofConfiguration({ all, providers }: BudgetSettings): Owner[] {
 }
 
 /** The budgets of these, for all models and by model, with the share of each that is spent in its present period. */
-async function judged({ sql, settings, nowMs }: SurveyContext, of: readonly Owner[]): Promise<SurveyedBudget[]> {
+async function judged({ database, settings, nowMs }: SurveyContext, of: readonly Owner[]): Promise<SurveyedBudget[]> {
   const found = of.flatMap(owner => {
     const scope = owner.kind === 'gateway' ? 'gateway' : `${owner.kind}:${owner.id}`
     return budgetDefinitions(scope, owner.fields, Object.keys(owner.fields.modelMaxBudget)).map(definition => {
@@ -352,7 +357,7 @@ async function judged({ sql, settings, nowMs }: SurveyContext, of: readonly Owne
     })
   })
   const spent = await spentIn(
-    sql,
+    database,
     found.map(({ definition, period }) => ({ scope: definition.id, startMs: period.startMs })),
   )
   return found.map(({ owner, definition, model, period }) => {
@@ -378,7 +383,10 @@ async function judged({ sql, settings, nowMs }: SurveyContext, of: readonly Owne
 type Period = { readonly scope: string; readonly startMs: number }
 
 /** Nano-dollars of periods, by all processes, as the ledger has stored them. */
-async function spentIn(sql: SQL, periods: readonly Period[]): Promise<(scope: string, startMs: number) => number> {
+async function spentIn(
+  database: SurveyedDatabase,
+  periods: readonly Period[],
+): Promise<(scope: string, startMs: number) => number> {
   const keyOf = (scope: string, startMs: unknown) => `${Number(startMs)} ${scope}`
   const sums = new Map<string, number>()
   if (periods.length > 0) {
@@ -388,7 +396,7 @@ async function spentIn(sql: SQL, periods: readonly Period[]): Promise<(scope: st
       periods.map(one => one.scope),
     )
     conditions.compare('window_start_ms', '>=', Math.min(...periods.map(one => one.startMs)))
-    for (const row of await whileAvailable('budgets', conditions.select<Row>(sql, 'budget_spend'))) {
+    for (const row of await selected(database, 'budget_spend', conditions)) {
       const key = keyOf(String(row.scope), row.window_start_ms)
       sums.set(key, (sums.get(key) ?? 0) + Number(row.spent_nano_usd))
     }

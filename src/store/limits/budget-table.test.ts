@@ -28,7 +28,7 @@ for (const [name, url] of urls)
         const { databaseUrl, journal } = place
         const ledger = await openLedger({ databaseUrl, journalDirectory: journal, clock: systemClock })
         cleanups.push(() => ledger.close())
-        return { ledger, spend: openBudgetSpend({ sql: database.sql, ledger, writer }) }
+        return { ledger, spend: openBudgetSpend({ database, ledger, writer }) }
       }
       return { database, start }
     }

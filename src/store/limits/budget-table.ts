@@ -1,6 +1,7 @@
 /** Reads table `budget_spend` for the limits, and notes in `budget_alerts` who notifies the operator. */
 import type { SQL } from 'bun'
-import { answerInTime } from '../database/open.ts'
+import { answerInTime, unlessSilent } from '../database/open.ts'
+import type { Database } from '../database/open.ts'
 import type { BudgetScope, BudgetSpend } from './budget-counters.ts'
 
 /** What of the ledger a first reading waits for. */
@@ -12,7 +13,7 @@ export interface StoredLedger {
 }
 
 interface BudgetTableOptions {
-  readonly sql: SQL
+  readonly database: Pick<Database, 'sql' | 'isSilent'>
   readonly ledger: StoredLedger
   /** Of this process, see `BudgetSpend`. */
   readonly writer: string
@@ -23,18 +24,22 @@ const pollMs = 50
 
 /**
  * Of a first reading the amounts are whole: it waits, 5 s at most, until what this process and earlier ones of its data
- * directory journalled is stored, and rejects where it is not.
+ * directory journalled is stored, and rejects where it is not. A reading takes 5 s at most, with this, and rejects at
+ * once where the database is known to be silent.
  */
-export function openBudgetSpend({ sql, ledger, writer }: BudgetTableOptions): BudgetSpend {
+export function openBudgetSpend({ database, ledger, writer }: BudgetTableOptions): BudgetSpend {
+  const { sql } = database
   return {
     writer,
     async read(scope, startMs, isFirst) {
-      if (isFirst) await stored(ledger)
-      const rows = (await answerInTime(
-        Promise.resolve(
-          sql`select writer, spent_nano_usd from budget_spend where scope = ${scope} and window_start_ms = ${startMs}`,
-        ),
-      )) as { writer: string; spent_nano_usd: unknown }[]
+      const rows = await answerInTime(
+        unlessSilent(database, async () => {
+          if (isFirst) await stored(ledger)
+          return (await sql`
+            select writer, spent_nano_usd from budget_spend
+            where scope = ${scope} and window_start_ms = ${startMs}`) as { writer: string; spent_nano_usd: unknown }[]
+        }),
+      )
       return new Map(rows.map(row => [row.writer, Number(row.spent_nano_usd)]))
     },
   }

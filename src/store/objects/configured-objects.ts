@@ -100,7 +100,7 @@ export class ConfiguredObjects implements ConfiguredStore {
   }
 
   refresh(): Promise<void> {
-    return whileAvailable('models made by API', this.poll())
+    return whileAvailable(this.#options.database, 'models made by API', () => this.poll())
   }
 
   async insert(content: ConfiguredContent, actor: Actor): Promise<ConfiguredObject> {
@@ -203,12 +203,13 @@ export class ConfiguredObjects implements ConfiguredStore {
 
   /** After the commit the change is in use here before the promise resolves. */
   async #commit(work: (tx: SQL) => Promise<void>): Promise<void> {
-    const run = transaction(this.#options.database, async tx => {
+    const { database } = this.#options
+    const run = async (tx: SQL): Promise<void> => {
       // Its lock puts changes one after the other, on all replicas.
       await renew(tx)
       await work(tx)
-    })
-    await whileAvailable('models made by API', run)
+    }
+    await whileAvailable(database, 'models made by API', () => transaction(database, run))
     await this.refresh()
   }
 

@@ -15,7 +15,7 @@ import { userKeyId } from '../../core/caller.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { HoldBytes } from '../../core/objects/object-pages.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { toNumber, toNumberOrNull, transaction, unlessSilent, whileAvailable } from '../database/open.ts'
+import { insisting, toNumber, toNumberOrNull, transaction, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { MissingEncryptionKey } from '../keys/encryption-keys.ts'
 import { insertAttachments, readAttachment } from './conversation-attachments.ts'
@@ -139,13 +139,19 @@ class StoredConversations implements RunningConversationStore {
 
   async saveProgress(message: ConversationMessage): Promise<void> {
     const { content, bytes } = sealMessage(this.#keys, message)
-    await insisting(this.#sql`
+    await insisting(
+      'conversations',
+      this.#sql`
       update conversation_messages set content = ${content}, bytes = ${bytes}
-      where id = ${message.id} and status in ('running', 'stopping')`)
+      where id = ${message.id} and status in ('running', 'stopping')`,
+    )
   }
 
   finish(message: ConversationMessage): Promise<ConversationMessage | undefined> {
-    return insisting(transaction(this.#parts.database, tx => finish(tx, this.#parts, message)))
+    return insisting(
+      'conversations',
+      transaction(this.#parts.database, tx => finish(tx, this.#parts, message)),
+    )
   }
 
   async stopAnswer({ keyId, id }: ConversationReference, messageId: string): Promise<boolean> {
@@ -159,12 +165,12 @@ class StoredConversations implements RunningConversationStore {
   }
 
   async renew(ids: readonly string[], nowMs: number): Promise<ReadonlyMap<string, string>> {
-    const rows = (await insisting(this.#sql`
+    const rows = (await insisting(
+      'conversations',
+      this.#sql`
       update conversation_messages set updated_at_ms = ${nowMs}
-      where id in ${this.#sql([...ids])} and status in ('running', 'stopping') returning id, status`)) as Pick<
-      MessageRow,
-      'id' | 'status'
-    >[]
+      where id in ${this.#sql([...ids])} and status in ('running', 'stopping') returning id, status`,
+    )) as Pick<MessageRow, 'id' | 'status'>[]
     return new Map(rows.map(({ id, status }) => [id, status === 'stopping' ? 'cancelling' : status]))
   }
 
@@ -199,12 +205,9 @@ class StoredConversations implements RunningConversationStore {
   }
 
   #available<T>(work: () => Promise<T>): Promise<T> {
-    return insisting(unlessSilent(this.#parts.database, work))
+    return whileAvailable(this.#parts.database, 'conversations', work)
   }
 }
-
-/** While the database is away only stored conversations fail; other calls go on. Answers under way insist. */
-const insisting = <T>(work: Promise<T>): Promise<T> => whileAvailable('conversations', work)
 
 async function findRow(
   sql: SQL,

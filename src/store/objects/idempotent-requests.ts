@@ -167,8 +167,7 @@ class StoredOnceRequests implements IdempotentRequests {
   }
 
   #available<T>(work: () => Promise<T>): Promise<T> {
-    const asked = unlessSilent(this.#parts.database, work)
-    return whileAvailable('the record of requests with an `Idempotency-Key`', asked)
+    return whileAvailable(this.#parts.database, 'the record of requests with an `Idempotency-Key`', work)
   }
 
   /** The record is stored when this resolves with `first`: so a request is done once, also where a process dies. */

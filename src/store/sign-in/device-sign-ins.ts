@@ -63,8 +63,6 @@ interface LiveSignIn {
   readonly endMs: number
 }
 
-const available = <T>(work: Promise<T>): Promise<T> => whileAvailable('sign-ins', work)
-
 /** Over the tables of migration 19, and `sessions`. `drop` has to be called on every change of tenancy. */
 export class DeviceSignIns implements DeviceSignInStore {
   readonly #options: DeviceSignInOptions
@@ -86,7 +84,7 @@ export class DeviceSignIns implements DeviceSignInStore {
   }
 
   async ask({ deviceCodeHash, ...grant }: DeviceGrant & { readonly deviceCodeHash: string }): Promise<void> {
-    await available(
+    await this.#available(() =>
       transactionUnsynced(this.#options.database, async tx => {
         await tx`delete from device_grants where end_ms <= ${grant.createdAtMs}`
         const counted = (await tx`select count(*) as total from device_grants`) as { total: unknown }[]
@@ -101,8 +99,9 @@ export class DeviceSignIns implements DeviceSignInStore {
 
   async waiting(userCode: string): Promise<DeviceGrant | undefined> {
     const { database, clock } = this.#options
-    const [row] = await available(
-      database.sql`
+    const [row] = await this.#available(
+      () =>
+        database.sql`
         select * from device_grants
         where user_code = ${userCode} and state = 'pending' and end_ms > ${clock.epochMs()}` as Promise<GrantRow[]>,
     )
@@ -113,7 +112,7 @@ export class DeviceSignIns implements DeviceSignInStore {
     const { database, clock } = this.#options
     const nowMs = clock.epochMs()
     const state = owner ? 'approved' : 'denied'
-    return available(
+    return this.#available(() =>
       transaction(database, async tx => {
         const [row] = (await tx`
           update device_grants
@@ -139,16 +138,17 @@ export class DeviceSignIns implements DeviceSignInStore {
   async take(deviceCodeHash: string): Promise<GrantState> {
     const { database, clock } = this.#options
     const { sql } = database
-    const [row] = await available(
-      sql`select * from device_grants where hash = ${deviceCodeHash} and end_ms > ${clock.epochMs()}` as Promise<
-        GrantRow[]
-      >,
+    const [row] = await this.#available(
+      () =>
+        sql`select * from device_grants where hash = ${deviceCodeHash} and end_ms > ${clock.epochMs()}` as Promise<
+          GrantRow[]
+        >,
     )
     if (!row) return { state: 'gone' }
     if (row.state !== 'approved') return { state: row.state }
     // Of several that ask at once one gets it.
-    const [taken] = await available(
-      sql`delete from device_grants where hash = ${deviceCodeHash} returning *` as Promise<GrantRow[]>,
+    const [taken] = await this.#available(
+      () => sql`delete from device_grants where hash = ${deviceCodeHash} returning *` as Promise<GrantRow[]>,
     )
     if (!taken?.user_id) return { state: 'gone' }
     const { client, clientAddress } = toGrant(taken)
@@ -157,7 +157,7 @@ export class DeviceSignIns implements DeviceSignInStore {
 
   async begin(signInId: string, { userId, teamId }: DeviceOwner): Promise<void> {
     const { database, clock } = this.#options
-    await available(
+    await this.#available(() =>
       transaction(database, async tx => {
         await tx`
           delete from device_sign_ins
@@ -172,7 +172,7 @@ export class DeviceSignIns implements DeviceSignInStore {
   async refresh(attempt: RefreshAttempt): Promise<RefreshOutcome> {
     const { database, clock, revoke } = this.#options
     const nowMs = clock.epochMs()
-    const outcome = await available(
+    const outcome = await this.#available(() =>
       transaction(database, async (tx): Promise<RefreshOutcome> => {
         // Takes the lock of the row: of two that show the same token at once the second sees what the first did.
         await tx`update device_sign_ins set refreshes = refreshes where session_id = ${attempt.signInId}`
@@ -208,10 +208,14 @@ export class DeviceSignIns implements DeviceSignInStore {
     return this.#load(signInId)
   }
 
+  #available<T>(work: () => Promise<T>): Promise<T> {
+    return whileAvailable(this.#options.database, 'sign-ins', work)
+  }
+
   async #load(signInId: string): Promise<boolean> {
     const generation = this.#generation
     const { database, clock } = this.#options
-    const row = await available(presentSignIn(database.sql, signInId, clock.epochMs()))
+    const row = await this.#available(() => presentSignIn(database.sql, signInId, clock.epochMs()))
     // Something changed meanwhile: the answer is for this request only.
     if (generation === this.#generation) {
       if (row) this.#live.set(signInId, { userId: row.user_id, endMs: toNumber(row.end_ms) })

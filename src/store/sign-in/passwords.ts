@@ -5,7 +5,7 @@ import type { SQL } from 'bun'
 import type { PasswordLink, PasswordStore, RefusedSignIn } from '../../core/sign-in/sign-in.ts'
 import type { Actor, AuditEntry } from '../../core/tenancy/tenancy.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { toNumber, transaction, transactionUnsynced, whileAvailable } from '../database/open.ts'
+import { insisting, toNumber, transaction, transactionUnsynced, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { writeAudit } from '../tenancy/audit.ts'
 import { tenantSubject } from '../tenancy/changes.ts'
@@ -31,21 +31,21 @@ interface LinkRow {
   readonly end_ms: unknown
 }
 
-const available = <T>(work: Promise<T>): Promise<T> => whileAvailable('passwords', work)
 /** Postgres refuses a NUL in a parameter, and no row holds one. */
 const isStorable = (id: string): boolean => !id.includes('\0')
 
 /** Over the tables `user_passwords` and `password_links` of migration 16. */
 export function createPasswordStore({ database, clock, hashKey, onChange }: PasswordStoreOptions): PasswordStore {
   const { sql } = database
-  const change = <T>(work: (tx: SQL) => Promise<T>): Promise<T> => available(transaction(database, work))
-  const recorded = (work: (tx: SQL) => Promise<void>) => available(transactionUnsynced(database, work))
+  const available = <T>(work: () => Promise<T>): Promise<T> => whileAvailable(database, 'passwords', work)
+  const change = <T>(work: (tx: SQL) => Promise<T>): Promise<T> => available(() => transaction(database, work))
+  const recorded = (work: (tx: SQL) => Promise<void>) => insisting('passwords', transactionUnsynced(database, work))
   const changed = (userId: string) => onChange([tenantSubject('user', userId)])
   return {
     async passwordOf(userId) {
       if (!isStorable(userId)) return undefined
       const rows = await available(
-        sql`select hash from user_passwords where user_id = ${userId}` as Promise<{ hash: string }[]>,
+        () => sql`select hash from user_passwords where user_id = ${userId}` as Promise<{ hash: string }[]>,
       )
       return rows[0]?.hash
     },
@@ -72,9 +72,10 @@ export function createPasswordStore({ database, clock, hashKey, onChange }: Pass
     },
     async findLink(token) {
       const rows = await available(
-        sql`select * from password_links where hash = ${hashKey(token)} and end_ms > ${clock.epochMs()}` as Promise<
-          LinkRow[]
-        >,
+        () =>
+          sql`select * from password_links where hash = ${hashKey(token)} and end_ms > ${clock.epochMs()}` as Promise<
+            LinkRow[]
+          >,
       )
       return rows[0] && toLink(rows[0])
     },

@@ -43,13 +43,12 @@ interface Row {
   readonly client_address: string
 }
 
-const available = <T>(work: Promise<T>): Promise<T> => whileAvailable('sessions', work)
-
 /** Over the table `sessions` of migration 16. */
 export function createSessionStore({ database, clock, hashKey, onChange }: SessionStoreOptions): SessionStore {
   const { sql } = database
+  const available = <T>(work: () => Promise<T>): Promise<T> => whileAvailable(database, 'sessions', work)
   const change = async (work: (tx: SQL) => Promise<Row[]>): Promise<number> => {
-    const ended = await available(transaction(database, work))
+    const ended = await available(() => transaction(database, work))
     if (ended.length > 0) onChange([...new Set(ended.map(subjectOf))])
     return ended.length
   }
@@ -63,13 +62,13 @@ export function createSessionStore({ database, clock, hashKey, onChange }: Sessi
     async find(hash) {
       const where = valid(clock.epochMs())
       where.equal('hash', hash)
-      const [row] = await available(where.select<Row>(sql, 'sessions'))
+      const [row] = await available(() => where.select<Row>(sql, 'sessions'))
       return row && toSession(row)
     },
     async list(owner, page) {
       const where = valid(clock.epochMs())
       if (owner) whereOwner(where, owner)
-      const { rows, total } = await available(where.page<Row>(sql, 'sessions', page))
+      const { rows, total } = await available(() => where.page<Row>(sql, 'sessions', page))
       return { items: rows.map(toSession), total }
     },
     async revoke(id, actor, owner) {
@@ -87,9 +86,10 @@ export function createSessionStore({ database, clock, hashKey, onChange }: Sessi
     async touch({ id, idleEndMs, lastUsedAtMs }, nowMs) {
       const idleMs = idleEndMs - lastUsedAtMs
       await available(
-        sql`
+        async () =>
+          await sql`
         update sessions set last_used_at_ms = ${nowMs}, idle_end_ms = ${nowMs + idleMs}
-        where id = ${id} and last_used_at_ms < ${nowMs}` as Promise<unknown>,
+        where id = ${id} and last_used_at_ms < ${nowMs}`,
       )
     },
   }

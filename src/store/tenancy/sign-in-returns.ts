@@ -25,7 +25,7 @@ export function createSignInReturns(database: Database, clock: Pick<Clock, 'epoc
       after: { method: 'sso', reason: plain(reason), client_address: clientAddress, user_agent: plain(userAgent) },
     })
   const written = <T>(work: (tx: SQL) => Promise<T>): Promise<T> =>
-    whileAvailable('sign-ins', transactionUnsynced(database, work))
+    whileAvailable(database, 'sign-ins', () => transactionUnsynced(database, work))
   return {
     take: (state, endMs) => written(tx => take(tx, state, endMs)),
     refused: refusal => written(tx => refused(tx, refusal)),

@@ -19,21 +19,22 @@ interface TenancyStoreOptions {
   onChange?(subjects: readonly Subject[], revision: number): void
 }
 
-const available = <T>(work: Promise<T>): Promise<T> => whileAvailable('keys, teams and users', work)
+type Available = <T>(work: () => Promise<T>) => Promise<T>
 
 /** Over the tables of migration 8 and `virtual_keys`. */
 export function createTenancyStore({ database, clock, onChange }: TenancyStoreOptions): TenancyStore {
   const { sql } = database
   const reader = createReader(sql)
+  const available: Available = work => whileAvailable(database, 'keys, teams and users', work)
   return {
-    ...whenAvailable(reader),
-    list: (kind, filter, page) => available(listTenants(sql, kind, filter, page)),
-    usesOfGuardrail: (guardrail, limit) => available(usesOfGuardrail(sql, guardrail, limit)),
-    audit: query => available(listAudit(sql, query)),
-    spend: (kind, ids) => available(spentOf(sql, kind, ids)),
+    ...whenAvailable(reader, available),
+    list: (kind, filter, page) => available(() => listTenants(sql, kind, filter, page)),
+    usesOfGuardrail: (guardrail, limit) => available(() => usesOfGuardrail(sql, guardrail, limit)),
+    audit: query => available(() => listAudit(sql, query)),
+    spend: (kind, ids) => available(() => spentOf(sql, kind, ids)),
     async change(actor, work) {
       let made: SqlTransaction | undefined
-      const done = await available(
+      const done = await available(() =>
         transaction(database, async tx => {
           await lockRevision(tx, database.kind)
           made = new SqlTransaction(tx, actor, clock.epochMs())
@@ -48,21 +49,21 @@ export function createTenancyStore({ database, clock, onChange }: TenancyStoreOp
   }
 }
 
-function whenAvailable(reader: TenancyReader): TenancyReader {
+function whenAvailable(reader: TenancyReader, available: Available): TenancyReader {
   return {
-    find: (kind, id) => available(reader.find(kind, id)),
-    findAll: (kind, ids) => available(reader.findAll(kind, ids)),
-    isUnused: kind => available(reader.isUnused(kind)),
-    usersByEmail: email => available(reader.usersByEmail(email)),
-    usersBySsoId: id => available(reader.usersBySsoId(id)),
-    identityLink: of => available(reader.identityLink(of)),
-    identityLinksOf: userId => available(reader.identityLinksOf(userId)),
-    identityRemoval: of => available(reader.identityRemoval(of)),
-    search: (kind, condition, limit) => available(reader.search(kind, condition, limit)),
-    memberships: of => available(reader.memberships(of)),
-    membersRevisions: teamIds => available(reader.membersRevisions(teamIds)),
-    findKey: by => available(reader.findKey(by)),
-    findKeyOfText: hash => available(reader.findKeyOfText(hash)),
+    find: (kind, id) => available(() => reader.find(kind, id)),
+    findAll: (kind, ids) => available(() => reader.findAll(kind, ids)),
+    isUnused: kind => available(() => reader.isUnused(kind)),
+    usersByEmail: email => available(() => reader.usersByEmail(email)),
+    usersBySsoId: id => available(() => reader.usersBySsoId(id)),
+    identityLink: of => available(() => reader.identityLink(of)),
+    identityLinksOf: userId => available(() => reader.identityLinksOf(userId)),
+    identityRemoval: of => available(() => reader.identityRemoval(of)),
+    search: (kind, condition, limit) => available(() => reader.search(kind, condition, limit)),
+    memberships: of => available(() => reader.memberships(of)),
+    membersRevisions: teamIds => available(() => reader.membersRevisions(teamIds)),
+    findKey: by => available(() => reader.findKey(by)),
+    findKeyOfText: hash => available(() => reader.findKeyOfText(hash)),
   }
 }
 

@@ -9,6 +9,8 @@ import type { ReadAnswer, ReadKind, ReadQuery } from './ledger-reads.ts'
 import type { DayRanking } from '../sums/rollup-top.ts'
 
 const answerTimeoutMs = 15_000
+/** After so long a database that is known to be silent by then is waited for no longer. */
+const silentAfterMs = 5000
 /**
  * So long the thread that takes only the time that is left may take. Then there is none, or the question is a long one:
  * it is asked in the second thread as well.
@@ -23,6 +25,8 @@ const closeTimeoutMs = 1000
 interface ReaderParts {
   settings(): Omit<ReadThreadSettings, 'isIdle'>
   report(problem: string): void
+  /** The database is known to answer nothing at all. */
+  isSilent(): boolean
 }
 
 /** One per ledger. No thread is started before the first question. */
@@ -30,8 +34,10 @@ export class LedgerReader {
   readonly #idle: ReadThread
   readonly #second: ReadThread
   readonly #ranking: ReadThread
+  readonly #isSilent: () => boolean
 
-  constructor({ settings, report }: ReaderParts) {
+  constructor({ settings, report, isSilent }: ReaderParts) {
+    this.#isSilent = isSilent
     const thread = ({ isIdle }: { readonly isIdle: boolean }) =>
       new ReadThread({ settings: () => ({ ...settings(), isIdle }), report })
     this.#idle = thread({ isIdle: true })
@@ -39,12 +45,17 @@ export class LedgerReader {
     this.#ranking = thread({ isIdle: true })
   }
 
+  /** Throws `overloaded` while the database is known to be silent: no request waits to learn it anew. */
+  refuseSilent(): void {
+    if (this.#isSilent()) throw unreadable('the database does not answer')
+  }
+
   /** Throws `overloaded` where it cannot be answered. */
   async ask<Kind extends ReadKind>(of: Kind, query: ReadQuery<Kind>): Promise<ReadAnswer<Kind>> {
-    const reply = await this.#first(of, query)
+    this.refuseSilent()
+    const reply = await this.#orSilent(this.#first(of, query))
     if (reply?.kind === 'answer') return reply.answer as ReadAnswer<Kind>
-    const cause = reply?.error ?? 'no answer from the threads that read it'
-    throw new GatewayError('overloaded', 'the ledger cannot be read at the moment', { cause })
+    throw unreadable(reply?.error ?? 'no answer from the threads that read it')
   }
 
   /** Whose sums of a day are the largest; undefined = it could not be read. */
@@ -56,6 +67,14 @@ export class LedgerReader {
   /** Questions that are open get no answer. */
   async close(): Promise<void> {
     await Promise.all([this.#idle, this.#second, this.#ranking].map(thread => thread.close()))
+  }
+
+  async #orSilent(answered: Promise<ReadResult>): Promise<ReadResult> {
+    const silent = Promise.withResolvers<undefined>()
+    const timer = setTimeout(() => this.#isSilent() && silent.resolve(undefined), silentAfterMs)
+    const first = await Promise.race([answered, silent.promise])
+    clearTimeout(timer)
+    return first
   }
 
   /** What the first of the two threads answers. */
@@ -70,6 +89,9 @@ export class LedgerReader {
     return Promise.any([answered, this.#second.ask(of, query, answerTimeoutMs)].map(thereIs)).catch(() => undefined)
   }
 }
+
+const unreadable = (cause: string): GatewayError =>
+  new GatewayError('overloaded', 'the ledger cannot be read at the moment', { cause })
 
 /** undefined = no answer in time, or the thread has ended. */
 type ReadResult = Extract<ReadReply, { id: number }> | undefined
