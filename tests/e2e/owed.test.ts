@@ -52,6 +52,9 @@ const acts: Record<string, (peer: RawPeer) => void> = {
   busy: ({ socket }) => void socket.write(status('503 Service Unavailable', '{"error":{"message":"busy"}}')),
   refused: ({ socket }) => void socket.write(status('400 Bad Request', '{"error":{"message":"no"}}')),
   page: ({ socket }) => void socket.write(status('200 OK', '<html>sign in</html>')),
+  portal: ({ socket }) =>
+    void socket.write(status('200 OK', '<html>sign in</html>').replace('application/json', 'text/html')),
+  'error-report': ({ socket }) => void socket.write(status('200 OK', '{"error":{"message":"no seats left"}}')),
   unfinished: ({ socket }) =>
     void socket.write(
       answer(
@@ -122,6 +125,8 @@ interface Ended {
   readonly row: LedgerRow
   readonly status: number
   readonly headers: Headers | undefined
+  /** Of the answer. */
+  readonly text: string
 }
 
 /** Sends a call; `leave` = the client goes away once the upstream has the request. */
@@ -133,6 +138,7 @@ async function ask(
   const alias = crypto.randomUUID()
   const controller = new AbortController()
   const before = upstream.requests()
+  let answered = ''
   const asked = fetch(`${gateway.url}${path}`, {
     method: 'POST',
     signal: controller.signal,
@@ -140,7 +146,7 @@ async function ask(
     body: body instanceof FormData ? body : JSON.stringify(body),
   }).then(
     async response => {
-      await response.text().catch(() => '')
+      answered = await response.text().catch(() => '')
       return response
     },
     () => undefined,
@@ -153,7 +159,7 @@ async function ask(
   const response = await asked
   const stored = async () => (await gateway.rows()).find(one => one.user_agent === alias)
   const row = await until(stored, 'the call has its row')
-  return { row, status: response?.status ?? 0, headers: response?.headers }
+  return { row, status: response?.status ?? 0, headers: response?.headers, text: answered }
 }
 
 function expectInput(row: LedgerRow, times = 1): void {
@@ -295,6 +301,21 @@ describe('answered, and not usable', () => {
     expect(row).toMatchObject({ outcome: 'error', status: 502, usage_source: 'estimated' })
     expectInput(row)
     expect(row.output_tokens).toBeLessThanOrEqual(6)
+  })
+
+  test('what is no stream, though one was asked for, owes what it says and no output that was only asked for', async () => {
+    const page = await ask({ model: 'raw/portal', messages, stream: true })
+    expect(page.row).toMatchObject({ outcome: 'error', usage_source: 'estimated', output_tokens: 0 })
+    expectInput(page.row)
+    const whole = await ask({ model: 'raw/honest', messages, stream: true })
+    const reported = { input_tokens: 70, output_tokens: 401, usage_source: 'upstream' }
+    expect(whole).toMatchObject({ status: 502, row: { outcome: 'error', ...reported } })
+    const failed = await ask({ model: 'raw/error-report', messages, stream: true })
+    expect(failed).toMatchObject({
+      status: 500,
+      text: expect.stringContaining('no seats left'),
+      row: { output_tokens: 0 },
+    })
   })
 
   test('a cut stream owes its input and what came of it', async () => {

@@ -2,7 +2,8 @@
 import type { Call, FallbackModel } from '../../core/call.ts'
 import type { Deployment, Timeouts } from '../../core/deployment.ts'
 import type { Reply } from '../../core/answer.ts'
-import { GatewayError, toGatewayError } from '../../core/errors.ts'
+import type { GatewayError } from '../../core/errors.ts'
+import { toGatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import type { Outcome } from '../../core/hub/operation.ts'
 import type { UpstreamNotes } from '../../core/upstream-notes.ts'
@@ -23,6 +24,7 @@ import { DeploymentLoads } from './deployment-loads.ts'
 import { FirstAttempt } from '../reply-receiver.ts'
 import type { ReplyReceiver } from '../reply-receiver.ts'
 import { RetryBudgets } from './retry-budget.ts'
+import { unstreamedFault } from './unstreamed-fault.ts'
 import { blamesDeployment, cleanFault, deploymentFault, readFault } from './upstream-fault.ts'
 import { deferredExchange } from '../lanes/deferred-exchange.ts'
 import { answerInProcess, inProcessExchange } from '../lanes/in-process.ts'
@@ -420,10 +422,8 @@ export class Router implements AttemptListener {
     const { body: bytes } = response
     const type = given.toLowerCase()
     if (!attempt.streamTypes.some(one => type.startsWith(one))) {
-      throw new GatewayError(
-        'upstream-broken',
-        `the upstream was asked for a stream and answered with ${type || 'no content type'}`,
-      )
+      const whole = type.includes('json') ? await bytes.bytes(answerBytesMax) : undefined
+      throw cleanFault(unstreamedFault(call, attempt, response, whole), deployment)
     }
     const source = { exchange, body: bytes, relay: attempt.relay(type), late: attempt.late }
     const { contentType, heartbeat } = streamingOf(call.format!, given)
