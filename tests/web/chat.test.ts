@@ -115,6 +115,34 @@ describe.skipIf(!hasChromium)('the model hub and the chat', () => {
     await close()
   })
 
+  test('formulas of an answer are MathML; money is text, and what a formula asks for beside that is not done', async () => {
+    const { page, close, faults } = await openChat('?model=chat-model', { viewport: { width: 360, height: 740 } })
+    const bomb = '\\def\\a{\\a\\a}\\a'
+    const formulas = [
+      'the root $x_1^2$ costs $5 and not $6',
+      '\\[\n\\begin{aligned} a &= \\boxed{b} \\\\\n- c &= d + e + f + g + h + i + j + k + l + m + n + o \\end{aligned}\n\\]',
+      '\\(\\href{javascript:alert(1)}{x}\\) \\(\\text{<img src=//elsewhere.example/a>}\\) \\(\\color{red}{x}\\)',
+      `\\(${bomb}\\)`,
+      'all said',
+    ]
+    await say(page, `say: ${formulas.join('\n\n')}`)
+    await answered(page, 'all said')
+    const answer = page.locator('article .markdown')
+    await answer.locator('math[display=block] mtable menclose').waitFor()
+    expect(await answer.locator('math').count()).toBe(4)
+    expect(await answer.locator('msubsup').textContent()).toBe('x12')
+    await answer.getByText('costs $5 and not $6').waitFor()
+    // What cannot be read, or defines commands, is its source.
+    await answer.getByText(`\\(${bomb}\\)`, { exact: true }).waitFor()
+    await answer.locator('code').getByText('\\href').waitFor()
+    expect(await answer.locator('mtext img, [style], math [href]').count()).toBe(0)
+    const widths = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
+    expect(widths[0]).toBeLessThanOrEqual(widths[1]!)
+    expect(await violations(page)).toEqual([])
+    expect(faults).toEqual([])
+    await close()
+  })
+
   test('a refusal stands where the answer would be', async () => {
     // The conversation takes the only request of the minute, its answer is refused.
     const { page, close } = await openChat('?model=chat-model', { key: await gateway.key({ rpm_limit: 1 }) })

@@ -289,6 +289,15 @@ const text = `A **model's** answer with \`code\`, a [link](https://example.com) 
 |---|---|
 | 1 | 2 |
 
+Formulas: $e^{i\\pi} + 1 = 0$ and \\(x_1 \\le \\hat{y}\\), which costs $5 and not $6.
+
+\\[
+\\begin{aligned}
+\\int_0^1 x^2 \\,dx &= \\left. \\frac{x^3}{3} \\right|_0^1 \\\\
+&= \\boxed{\\frac{1}{3}}
+\\end{aligned}
+\\]
+
 \`\`\`ts
 // Comment, keyword, number, text, name: every colour that code has.
 const answer: number = ask("What is it?", 42)

@@ -6,6 +6,66 @@ import type { MouseEvent } from 'react'
 import { writeClipboard } from '../../lib/copy.ts'
 import { t } from '../../strings/index.ts'
 import { highlighted, highlightedCount, onHighlighted } from './highlight.ts'
+import { formulas, lexWithFormulas } from './math-syntax.ts'
+import type { Formula } from './math-syntax.ts'
+import { isMathLoaded, mathOf, onMathLoaded } from './math.ts'
+
+/** Elements of formulas: what MathML has without addresses, actions and foreign content. */
+const mathTags = [
+  'math',
+  'menclose',
+  'mfrac',
+  'mi',
+  'mmultiscripts',
+  'mn',
+  'mo',
+  'mover',
+  'mpadded',
+  'mphantom',
+  'mprescripts',
+  'mroot',
+  'mrow',
+  'mspace',
+  'msqrt',
+  'mstyle',
+  'msub',
+  'msubsup',
+  'msup',
+  'mtable',
+  'mtd',
+  'mtext',
+  'mtr',
+  'munder',
+  'munderover',
+]
+
+const mathAttributes = [
+  'accent',
+  'accentunder',
+  'columnspan',
+  'depth',
+  'display',
+  'displaystyle',
+  'fence',
+  'form',
+  'height',
+  'largeop',
+  'linethickness',
+  'lspace',
+  'mathvariant',
+  'maxsize',
+  'minsize',
+  'movablelimits',
+  'notation',
+  'rowspan',
+  'rspace',
+  'scriptlevel',
+  'separator',
+  'stretchy',
+  'symmetric',
+  'voffset',
+  'width',
+]
 
 /** What Markdown makes, and nothing that loads, runs, frames or styles. */
 const allowed = {
@@ -40,11 +100,12 @@ const allowed = {
     'thead',
     'tr',
     'ul',
+    ...mathTags,
   ],
-  ALLOWED_ATTR: ['href', 'title', 'start', 'align', 'type', 'tabindex', 'class'],
+  ALLOWED_ATTR: ['href', 'title', 'start', 'align', 'type', 'tabindex', 'class', ...mathAttributes],
   ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
   // These hold no addresses.
-  ADD_URI_SAFE_ATTR: ['start', 'align', 'type', 'tabindex'],
+  ADD_URI_SAFE_ATTR: ['start', 'align', 'type', 'tabindex', ...mathAttributes],
 }
 
 const purify = DOMPurify(window)
@@ -55,9 +116,10 @@ purify.addHook('afterSanitizeAttributes', node => {
   node.setAttribute('rel', 'noopener noreferrer nofollow')
 })
 
-// The classes of colours alone: any other would give a text the looks of a part of the page.
+// The classes of colours and formulas alone: any other would give a text the looks of a part of the page.
 purify.addHook('uponSanitizeAttribute', (_node, attribute) => {
-  if (attribute.attrName === 'class' && !/^hljs-\w[a-z_ -]*$/.test(attribute.attrValue)) attribute.keepAttr = false
+  if (attribute.attrName === 'class' && !/^(?:hljs-\w[a-z_ -]*|tml-[a-z]+)$/.test(attribute.attrValue))
+    attribute.keepAttr = false
 })
 
 /** How long "copied" is shown. */
@@ -66,9 +128,21 @@ const copiedMs = 2000
 /** A fence that names its language. */
 const namedCode = /(?:```|~~~) *[a-z]/i
 
-/** A text of a model or a person: HTML in it is shown, never used. Pictures are links, code has a button to copy it. */
-export function Markdown({ text }: { readonly text: string }) {
-  const tokens = useMemo(() => markdown.lexer(text), [text])
+/** What a formula begins with. */
+const formulaStart = /\$|\\[([]/
+
+interface MarkdownProps {
+  readonly text: string
+  /** More of it comes. */
+  readonly isGrowing?: boolean
+}
+
+/**
+ * A text of a model or a person: HTML in it is shown, never used. Pictures are links, code has a button to copy it,
+ * formulas are MathML.
+ */
+export function Markdown({ text, isGrowing = false }: MarkdownProps) {
+  const tokens = useMemo(() => lexWithFormulas(markdown, text, isGrowing), [text, isGrowing])
   const links = JSON.stringify(tokens.links)
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the buttons in it are reached by the keyboard
@@ -77,7 +151,7 @@ export function Markdown({ text }: { readonly text: string }) {
       {tokens.map((token, at) => {
         if (token.type === 'space' || token.type === 'def') return null
         // biome-ignore lint/suspicious/noArrayIndexKey: while a text grows, blocks are only added at its end
-        return <Block key={at} token={token} links={links} />
+        return <Block key={at} token={token} links={links} isGrowing={isGrowing && at === tokens.length - 1} />
       })}
     </div>
   )
@@ -87,26 +161,38 @@ interface BlockProps {
   readonly token: Token
   /** The addresses that are named elsewhere in the text. */
   readonly links: string
+  /** More of it may come: what is open at its end is then read otherwise. */
+  readonly isGrowing: boolean
 }
 
 const onNothing = () => () => {}
 
 /** One paragraph, list, table: of a text that grows only the last one is made anew. */
 const Block = memo(
-  function Block({ token, links }: BlockProps) {
+  function Block({ token, links, isGrowing }: BlockProps) {
     const element = useRef<HTMLDivElement>(null)
     const count = useSyncExternalStore(namedCode.test(token.raw) ? onHighlighted : onNothing, highlightedCount)
+    const isMath = useSyncExternalStore(formulaStart.test(token.raw) ? onMathLoaded : onNothing, isMathLoaded)
     // biome-ignore lint/correctness/useExhaustiveDependencies: a token is what its text and the addresses make it
-    const html = useMemo(() => htmlOf(token), [token.raw, links])
+    const html = useMemo(() => htmlOf(token), [token.raw, links, isGrowing, isMath])
     // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are there once the count has changed
     useEffect(() => colourCode(element.current!, htmlOf(token)), [count])
+    // biome-ignore lint/correctness/useExhaustiveDependencies: the width is that of what is shown
+    useEffect(() => reachIfScrolled(element.current!), [html])
     // biome-ignore lint/security/noDangerouslySetInnerHtml: sanitised by htmlOf
     return <div ref={element} dangerouslySetInnerHTML={{ __html: html }} />
   },
-  (before, now) => before.token.raw === now.token.raw && before.links === now.links,
+  (before, now) =>
+    before.token.raw === now.token.raw && before.links === now.links && before.isGrowing === now.isGrowing,
 )
 
 const htmlOf = (token: Token): string => purify.sanitize(markdown.parser([token]), allowed)
+
+/** A block whose formula is wider than the page scrolls, and has to be reached by the keyboard then. */
+function reachIfScrolled(block: HTMLElement): void {
+  if (block.scrollWidth > block.clientWidth && block.querySelector('math')) block.tabIndex = 0
+  else block.removeAttribute('tabindex')
+}
 
 /** Takes the colours of code from newer HTML of a block. Its buttons stay: one may have the focus, or say "copied". */
 function colourCode(block: HTMLElement, newer: string): void {
@@ -139,7 +225,11 @@ function codeHtml({ raw, text, lang }: Tokens.Code): string {
   return (isClosed && language && highlighted(text, language)) || escaped(text)
 }
 
-const markdown = new Marked({
+/** The source of a formula where it is not complete, or is no TeX. */
+const formulaHtml = ({ raw, tex, isDisplay, isOpen }: Formula): string =>
+  (!isOpen && mathOf(tex, isDisplay)) || `<code>${escaped(raw.trim())}</code>`
+
+const markdown = new Marked(formulas(formulaHtml), {
   gfm: true,
   breaks: true,
   renderer: {

@@ -39,11 +39,11 @@ export function AnswerView({ message, models, onAgain, onChoose, variants }: Ans
         <details className="text-muted">
           <summary>{t(runs && text === '' ? 'chat.thinkingNow' : 'chat.thinking')}</summary>
           <div className="mt-2 border-l-2 border-line pl-3">
-            <Markdown text={thinking} />
+            <Markdown text={thinking} isGrowing={runs} />
           </div>
         </details>
       )}
-      {text !== '' && <Markdown text={text} />}
+      {text !== '' && <Markdown text={text} isGrowing={runs} />}
       {runs && text === '' && !content.tool_calls && <Skeleton className="h-4 w-1/2" />}
       <ToolCalls calls={content.tool_calls ?? []} />
       <Sources sources={content.sources ?? []} />

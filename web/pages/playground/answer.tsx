@@ -12,7 +12,7 @@ export function AnswerView({ run, label }: { readonly run: Run | undefined; read
   if (!run) return <p className="text-muted">{t('playground.idle')}</p>
   return (
     <section aria-label={label} aria-busy={run.state === 'running'} className="flex min-w-0 flex-col gap-3">
-      <OutputView output={run.output} />
+      <OutputView output={run.output} isGrowing={run.state === 'running'} />
       {run.state === 'running' && run.output.text === '' && <Skeleton className="h-4 w-1/2" />}
       {run.state === 'stopped' && <p className="text-muted">{t('playground.stopped')}</p>}
       {run.state === 'failed' && <Failure error={run.error} />}
@@ -20,17 +20,17 @@ export function AnswerView({ run, label }: { readonly run: Run | undefined; read
   )
 }
 
-function OutputView({ output }: { readonly output: Output }) {
+function OutputView({ output, isGrowing }: { readonly output: Output; readonly isGrowing: boolean }) {
   const { text, thinking, tools, images, sound, scores, dimensions, isFlagged } = output
   return (
     <>
       {thinking !== '' && (
         <details className="text-muted">
           <summary>{t('playground.thinking')}</summary>
-          <Markdown text={thinking} />
+          <Markdown text={thinking} isGrowing={isGrowing} />
         </details>
       )}
-      {text !== '' && <Markdown text={text} />}
+      {text !== '' && <Markdown text={text} isGrowing={isGrowing} />}
       {tools.map((tool, at) => (
         <pre
           // biome-ignore lint/suspicious/noArrayIndexKey: they are only added at the end
