@@ -141,11 +141,14 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
 
   test('a member sees the organization without what it spends', async () => {
     const key = await user('mila')
+    await asked('/user/update', { user_id: 'mila', user_alias: 'Mila Moss', user_email: 'mila@example.com' })
     await asked('/organization/new', { organization_id: 'seen', organization_alias: 'Seen', max_budget: 5 })
     await asked('/organization/member_add', { organization_id: 'seen', member: { user_id: 'mila' } })
     const { page, close } = await open('organizations?organization=seen', { key })
     const drawer = page.getByRole('dialog', { name: 'Seen', exact: true })
-    await drawer.getByRole('listitem').filter({ hasText: 'mila' }).waitFor()
+    await drawer.getByRole('listitem').filter({ hasText: 'Mila Moss' }).waitFor()
+    // Addresses are for those who administer it.
+    expect(await drawer.getByText('mila@example.com').count()).toBe(0)
     expect([
       await drawer.getByRole('meter').count(),
       await drawer.getByRole('button', { name: 'Edit' }).count(),
@@ -229,6 +232,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
   test('an admin of a team gives rights and a share to its members, and changes nothing else', async () => {
     const key = await user('tara')
     await user('ned')
+    await asked('/user/update', { user_id: 'ned', user_alias: 'Ned Nash', user_email: 'ned@example.com' })
     await asked('/team/new', { team_id: 'crew', team_alias: 'Crew', max_budget: 5, admins: ['tara'] })
     await asked('/team/member_add', { team_id: 'crew', member: { user_id: 'ned' } })
     const { page, close, faults } = await open('teams?team=crew', { key })
@@ -253,11 +257,12 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     expect(await drawer.getByRole('button', { name: 'Block team' }).count()).toBe(0)
     expect(await page.locator('[data-primary]').count()).toBe(0)
     // Removing takes the member's keys along: the name is typed.
-    await drawer.getByRole('button', { name: 'Remove ned' }).click()
+    await drawer.getByRole('listitem').filter({ hasText: 'Ned Nash' }).getByText('ned@example.com').waitFor()
+    await drawer.getByRole('button', { name: 'Remove ned@example.com' }).click()
     const confirm = page.getByRole('alertdialog')
-    await confirm.getByRole('textbox').fill('ned')
+    await confirm.getByRole('textbox').fill('ned@example.com')
     await confirm.getByRole('button', { name: 'Remove member' }).click()
-    await drawer.getByRole('combobox', { name: 'Role of ned' }).waitFor({ state: 'detached' })
+    await drawer.getByRole('combobox', { name: 'Role of ned@example.com' }).waitFor({ state: 'detached' })
     const status = await page.evaluate(async () => {
       const body = JSON.stringify({ team_id: 'crew', max_budget: 1000 })
       return (await fetch('/team/update', { method: 'POST', headers: { 'content-type': 'application/json' }, body }))

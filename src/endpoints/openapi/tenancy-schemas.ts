@@ -163,13 +163,19 @@ const keySchemas: Readonly<Record<string, Schema>> = {
   }),
 }
 
-const membership = shape({
+const membershipFields: Properties = {
   user_id: text,
   team_id: text,
   role: text,
   created_at: dateTime,
   litellm_budget_table: shape(spending),
-})
+}
+const membership = shape(membershipFields)
+/** Whom a membership is of. */
+const memberNames: Properties = {
+  user_alias: described('The name of the user.', nullable(text)),
+  user_email: described('null for callers who do not administer it, too.', nullable(text)),
+}
 const team: Properties = {
   ...tenant,
   team_id: text,
@@ -204,7 +210,7 @@ const teamSchemas: Readonly<Record<string, Schema>> = {
     budget: ownBudget,
     keys: listOf(reference('Key')),
     keys_total: integer,
-    team_memberships: listOf(membership),
+    team_memberships: listOf(shape({ ...membershipFields, ...memberNames })),
   }),
   TeamList: listOf(reference('Team')),
   TeamPage: shape({ teams: listOf(reference('Team')), ...paging }),
@@ -270,13 +276,14 @@ const userSchemas: Readonly<Record<string, Schema>> = {
   }),
 }
 
-const organizationMembership = shape({
+const organizationMembershipFields: Properties = {
   user_id: text,
   organization_id: text,
   user_role: text,
   created_at: dateTime,
   litellm_budget_table: shape(spending),
-})
+}
+const organizationMembership = shape(organizationMembershipFields)
 const organization: Properties = {
   ...tenant,
   organization_id: text,
@@ -329,7 +336,10 @@ const limitScope = shape({
 
 const otherSchemas: Readonly<Record<string, Schema>> = {
   Organization: shape(organization, organizationParts),
-  OrganizationInfo: shape({ ...organization, budget: ownBudget }, organizationParts),
+  OrganizationInfo: shape(
+    { ...organization, budget: ownBudget },
+    { ...organizationParts, members: listOf(shape({ ...organizationMembershipFields, ...memberNames })) },
+  ),
   OrganizationList: listOf(reference('Organization')),
   OrganizationPage: shape({ organizations: listOf(reference('Organization')), ...paging }),
   OrganizationMembers: shape({

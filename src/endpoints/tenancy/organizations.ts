@@ -24,6 +24,7 @@ import type { Membership, Organization } from '../../core/tenancy/tenancy.ts'
 import type { TenancyReader } from '../../core/tenancy/tenancy-store.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { budgetStateOf } from './common/budget-states.ts'
+import { namedMemberships } from './common/named-memberships.ts'
 import { absent, checkedSpending, cursorField, pageFields, pageOf, spentBy } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { administeredOrganization, checkFields, checkMetadata, memberOf, userForMembership } from './common/access.ts'
@@ -32,7 +33,11 @@ const about = { tag: 'Organizations', answer: 'Organization' }
 const listMax = 1000
 
 /** With its members, its newest 1000 teams, and what these have spent. */
-async function organizationRow(services: Services, organization: Organization): Promise<Record<string, unknown>> {
+async function organizationRow(
+  services: Services,
+  organization: Organization,
+  shown: (members: readonly Membership[]) => unknown = members => members.map(shownMembership),
+): Promise<Record<string, unknown>> {
   const { tenancy } = services
   const members = await tenancy.memberships({ kind: 'organization', groupId: organization.id })
   const { items: teams } = await tenancy.list('team', { organizationId: organization.id }, { limit: listMax })
@@ -45,7 +50,7 @@ async function organizationRow(services: Services, organization: Organization): 
   return {
     ...shownOrganization(organization),
     spend: nano,
-    members: members.map(shownMembership),
+    members: await shown(members),
     teams: teams.map(team => ({ team_id: team.id, team_alias: team.alias })),
   }
 }
@@ -131,7 +136,10 @@ const organizationInfo = withQuery(() => z.strictObject({ organization_id: keyNa
     // What all of its teams spend is not for each member.
     const isRead = mayReadAll(caller) || administersOrganization(caller, id)
     const budget = isRead ? await budgetStateOf(services, 'organization', found) : null
-    return { ...(await organizationRow(services, found)), budget }
+    const row = await organizationRow(services, found, members =>
+      namedMemberships(services.tenancy, members, isRead ? 'names-and-addresses' : 'names'),
+    )
+    return { ...row, budget }
   },
 })
 

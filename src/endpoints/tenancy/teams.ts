@@ -13,7 +13,6 @@ import { keyName } from '../../accounts/fields/spending-fields.ts'
 import {
   memberPermissions,
   newTeam,
-  shownMembership,
   shownTeam,
   teamAdminFields,
   teamBody,
@@ -28,6 +27,7 @@ import type { Team } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction, TenantFilter } from '../../core/tenancy/tenancy-store.ts'
 import { blockingEndpoints } from './common/blocking-endpoints.ts'
 import { budgetStateOf } from './common/budget-states.ts'
+import { namedMemberships } from './common/named-memberships.ts'
 import { checkedSpending, cursorField, pageFields, pageOf, shownKeys, spentBy, wrongField } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import {
@@ -212,7 +212,7 @@ const teamInfo = withQuery(oneTeam, {
       budget: await budgetStateOf(services, 'team', team),
       keys: await shownKeys(services, keys.keys),
       keys_total: keys.total,
-      team_memberships: members.map(shownMembership),
+      team_memberships: await namedMemberships(services.tenancy, members, mayList ? 'names-and-addresses' : 'names'),
     }
   },
 })

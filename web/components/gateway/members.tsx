@@ -13,8 +13,17 @@ import { ErrorState } from '../states.tsx'
 /** A user, as a request names it. */
 export type NamedMember = { readonly user_email: string } | { readonly user_id: string }
 
+/** One of a team or an organization. */
+export interface Member<Role extends string> {
+  readonly id: string
+  /** null = none is stored, or it is not for who asks. */
+  readonly name: string | null
+  readonly address: string | null
+  readonly role: Role
+}
+
 interface MembersProps<Role extends string> {
-  readonly members: readonly { readonly id: string; readonly role: Role }[]
+  readonly members: readonly Member<Role>[]
   readonly roles: readonly Choice<Role>[]
   /** Of new members, at first. */
   readonly usualRole: Role
@@ -31,7 +40,7 @@ interface MembersProps<Role extends string> {
 /** Those who may, add, remove and give roles. */
 export function Members<Role extends string>(props: MembersProps<Role>) {
   const { members, roles, mayChange, changeRole, remove, onChanged } = props
-  const [leaving, setLeaving] = useState<string | null>(null)
+  const [leaving, setLeaving] = useState<Member<Role> | null>(null)
   const change = useMutation({
     mutationFn: ({ id, role }: { id: string; role: Role }) => changeRole(id, role),
     onSuccess: onChanged,
@@ -49,28 +58,31 @@ export function Members<Role extends string>(props: MembersProps<Role>) {
       <h2 className="font-semibold">{t('members.title')}</h2>
       {members.length === 0 && <p className="text-muted">{t('members.none')}</p>}
       <ul>
-        {members.map(({ id, role }) => (
-          <li key={id} className="flex min-h-9 items-center gap-2 border-b border-line py-1">
-            <span className="min-w-0 grow truncate">{id}</span>
+        {members.map(member => (
+          <li key={member.id} className="flex min-h-9 items-center gap-2 border-b border-line py-1">
+            <span className="flex min-w-0 grow flex-col">
+              <span className="truncate">{member.name ?? wordFor(member)}</span>
+              {member.name !== null && <span className="truncate text-muted">{wordFor(member)}</span>}
+            </span>
             {mayChange ? (
               <>
                 <Select
                   isCompact
-                  label={t('members.roleOf', { name: id })}
-                  value={role}
+                  label={t('members.roleOf', { name: wordFor(member) })}
+                  value={member.role}
                   choices={roles}
                   disabled={change.isPending}
-                  onChange={next => change.mutate({ id, role: next })}
+                  onChange={next => change.mutate({ id: member.id, role: next })}
                 />
                 <Button
                   kind="quiet"
                   icon={<X size={16} aria-hidden />}
-                  aria-label={t('all.remove', { what: id })}
-                  onClick={() => setLeaving(id)}
+                  aria-label={t('all.remove', { what: wordFor(member) })}
+                  onClick={() => setLeaving(member)}
                 />
               </>
             ) : (
-              <span className="text-muted">{labelOf(role)}</span>
+              <span className="text-muted">{labelOf(member.role)}</span>
             )}
           </li>
         ))}
@@ -80,17 +92,20 @@ export function Members<Role extends string>(props: MembersProps<Role>) {
       <Confirm
         open={leaving !== null}
         onClose={() => setLeaving(null)}
-        title={t('all.remove', { what: leaving ?? '' })}
+        title={t('all.remove', { what: leaving ? wordFor(leaving) : '' })}
         description={props.removeHelp}
         action={t('members.remove')}
-        typed={leaving ?? ''}
+        typed={leaving ? wordFor(leaving) : ''}
         busy={removal.isPending}
-        onConfirm={() => removal.mutate(leaving!)}
+        onConfirm={() => removal.mutate(leaving!.id)}
         problem={removal.isError && <ErrorState error={removal.error} isInline />}
       />
     </section>
   )
 }
+
+/** What tells a member from all others, where two have one name. */
+const wordFor = ({ id, address }: Pick<Member<string>, 'id' | 'address'>): string => address ?? id
 
 /** By e-mail address or id: what holds an `@` is an address. */
 function AddMember<Role extends string>({ add, onChanged, roles, usualRole }: MembersProps<Role>) {

@@ -134,7 +134,12 @@ function OrganizationMembers({ organization, mayChange }: { organization: Organi
   const reference = { organization_id: organization.organization_id }
   return (
     <Members
-      members={(organization.members ?? []).map(one => ({ id: one.user_id, role: one.user_role as Role }))}
+      members={(organization.members ?? []).map(one => ({
+        id: one.user_id,
+        name: one.user_alias,
+        address: one.user_email,
+        role: one.user_role as Role,
+      }))}
       roles={roles.map(value => ({ value, label: t(roleNames[value]) }))}
       usualRole="internal_user"
       mayChange={mayChange}

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ask } from '../../api/client.ts'
-import type { Team } from '../../api/schema.d.ts'
+import type { Team, TeamInfo } from '../../api/schema.d.ts'
 import { useSession } from '../../api/session.ts'
 import { StatusBadge, Tag } from '../../components/badge.tsx'
 import { Button } from '../../components/button.tsx'
@@ -57,7 +57,7 @@ export function TeamDrawer({ id, onClose }: { readonly id: string; readonly onCl
             </>
           )}
           <TeamMembers
-            team={team}
+            info={info.data!}
             mayChange={mayChange}
             onChanged={() => void client.invalidateQueries({ queryKey: ['teams'] })}
           />
@@ -157,11 +157,22 @@ function EditTeam({ team, isAbove, onDone }: { team: Team; isAbove: boolean; onD
 const roles = ['user', 'admin'] as const
 type Role = (typeof roles)[number]
 
-function TeamMembers({ team, mayChange, onChanged }: { team: Team; mayChange: boolean; onChanged: () => void }) {
-  const reference = { team_id: team.team_id }
+interface TeamMembersProps {
+  readonly info: TeamInfo
+  readonly mayChange: boolean
+  readonly onChanged: () => void
+}
+
+function TeamMembers({ info, mayChange, onChanged }: TeamMembersProps) {
+  const reference = { team_id: info.team_id }
   return (
     <Members
-      members={team.members_with_roles.map(one => ({ id: one.user_id, role: one.role as Role }))}
+      members={info.team_memberships.map(one => ({
+        id: one.user_id,
+        name: one.user_alias,
+        address: one.user_email,
+        role: one.role as Role,
+      }))}
       roles={roles.map(value => ({
         value,
         label: t(value === 'admin' ? 'teams.role.admin' : 'teams.role.user'),
