@@ -139,9 +139,11 @@ describe.skipIf(!hasChromium)('the page of models', () => {
       .getByTitle(/^p50: half of the \d+ answered/)
       .waitFor()
     expect(await violations(page)).toEqual([])
-    await page.keyboard.press('c')
+    await page.getByRole('button', { name: 'Check now' }).dblclick()
     await row.getByText('Does not answer').waitFor()
     await page.getByRole('row').filter({ hasText: 'claude-model' }).getByText('Healthy').waitFor()
+    // Calls cost money: a double click makes them once.
+    expect(asked.filter(path => path === '/health').length).toBe(1)
     expect(await violations(page)).toEqual([])
     const made = await gateway.admin('/user/new', { user_id: 'vera', user_role: 'proxy_admin_viewer' })
     const { key } = (await made.json()) as { key: string }

@@ -1,6 +1,6 @@
 import clsx from 'clsx'
 import { LoaderCircle } from 'lucide-react'
-import type { ComponentProps, MouseEvent, ReactNode } from 'react'
+import type { ComponentProps, KeyboardEvent, MouseEvent, ReactNode } from 'react'
 
 export type ButtonKind = 'primary' | 'plain' | 'quiet' | 'danger'
 
@@ -23,16 +23,21 @@ export function buttonClass(kind: ButtonKind = 'plain', isSquare = false): strin
 
 export interface ButtonProps extends Omit<ComponentProps<'button'>, 'children'> {
   readonly kind?: ButtonKind
-  /** What it does is under way: it cannot be pressed again, and keeps the focus. */
+  /**
+   * What it does is under way: it cannot be pressed again, and keeps the focus. One that starts a request has it, be it
+   * `false` for ever: the second press of a double click, and a key that is held, then start nothing.
+   */
   readonly busy?: boolean
   readonly icon?: ReactNode
   readonly children?: ReactNode
 }
 
 /** A verb: "Create key". One that has an icon alone needs an `aria-label`. */
-export function Button({ kind, busy = false, icon, children, className, onClick, type, ...others }: ButtonProps) {
+export function Button({ kind, busy, icon, children, className, onClick, onKeyDown, type, ...others }: ButtonProps) {
+  const isOnce = busy !== undefined || type === 'submit'
   // The second press of a double click comes before `busy` is known: what was sent once is not sent again.
-  const isAgain = (event: MouseEvent) => busy || (type === 'submit' && event.detail > 1)
+  const isAgain = (event: MouseEvent) => busy || (isOnce && event.detail > 1)
+  const isHeld = (event: KeyboardEvent) => isOnce && event.repeat && event.key === 'Enter'
   return (
     <button
       {...others}
@@ -40,6 +45,7 @@ export function Button({ kind, busy = false, icon, children, className, onClick,
       aria-disabled={busy || undefined}
       aria-busy={busy || undefined}
       onClick={event => (isAgain(event) ? event.preventDefault() : onClick?.(event))}
+      onKeyDown={event => (isHeld(event) ? event.preventDefault() : onKeyDown?.(event))}
       className={clsx(buttonClass(kind, children === undefined), className)}
     >
       {busy ? <LoaderCircle size={16} className="animate-spin" aria-hidden /> : icon}

@@ -56,7 +56,9 @@ export function ErrorState({ error, onRetry, isInline }: ErrorStateProps) {
       )}
       {onRetry && (
         <div>
-          <Button onClick={onRetry}>{t('all.retry')}</Button>
+          <Button busy={false} onClick={onRetry}>
+            {t('all.retry')}
+          </Button>
         </div>
       )}
     </div>

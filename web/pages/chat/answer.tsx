@@ -83,6 +83,7 @@ function AgainButton({ models, model, onAgain }: AgainProps) {
         icon={icon}
         aria-label={t('chat.regenerate')}
         title={t('chat.regenerate')}
+        busy={false}
         onClick={() => onAgain(model)}
       />
       <ModelPicker

@@ -37,7 +37,7 @@ export function Failure({ error: { code, message, retry_at }, onRetry }: Failure
       )}
       {onRetry && (
         <div>
-          <Button onClick={onRetry} disabled={isWaiting}>
+          <Button busy={false} onClick={onRetry} disabled={isWaiting}>
             {t('all.retry')}
           </Button>
         </div>
