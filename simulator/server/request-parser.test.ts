@@ -48,11 +48,11 @@ describe('the request parser', () => {
   })
 
   test('reports once that a client waits for 100 Continue', () => {
-    let told = 0
-    const parser = new RequestParser(() => told++)
+    let reported = 0
+    const parser = new RequestParser(() => reported++)
     parser.push(Buffer.from('POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n'))
     expect(parser.push(Buffer.from('{}')).length).toBe(1)
-    expect(told).toBe(1)
+    expect(reported).toBe(1)
   })
 
   const bad: [string, string, number][] = [

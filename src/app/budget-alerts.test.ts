@@ -1,4 +1,4 @@
-/** Alerts of soft budgets: told until they are taken, under one id. */
+/** Alerts of soft budgets: sent until they are taken, under one id. */
 import { expect, test } from 'bun:test'
 import { startSmtpSink } from '../../tests/support/network/smtp-sink.ts'
 import { createHttp1Transport } from '../http/client/client.ts'
@@ -85,7 +85,7 @@ test('an alert that cannot be mailed for want of a server is in the log', () => 
   transport.close()
 })
 
-test('a mail server without a port or a sender is refused with the remedy, and a refused mail tells no secret', async () => {
+test('a mail server without a port or a sender is refused with the remedy, and the error of a refused mail has no secret', async () => {
   expect(() => createMailer({ SMTP_HOST: 'mail', SMTP_PORT: 'x', SMTP_SENDER_EMAIL: 'a@b' })).toThrow('SMTP_PORT')
   expect(() => createMailer({ SMTP_HOST: 'mail' })).toThrow('SMTP_SENDER_EMAIL')
   const sink = startSmtpSink()

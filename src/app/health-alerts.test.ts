@@ -10,17 +10,17 @@ import { diskFullness, troublesOf } from './troubles.ts'
 
 type Parts = Parameters<typeof look>[0]
 
-/** A replica with what it has told. `claims` undefined = it is alone. */
+/** A replica with what it has reported. `claims` undefined = it is alone. */
 function replicaOf(claims: TroubleClaims | undefined, clock: { nowMs: number }) {
   let troubles: Trouble[] = []
   let end: string | undefined
-  const told: { event: string; subject: string; event_message: string }[] = []
+  const reported: { event: string; subject: string; event_message: string }[] = []
   const logged: string[] = []
   const log = (text: string) => logged.push(text)
   const parts: Parts = {
     clock: { epochMs: () => clock.nowMs },
     logger: { error: log, info: log, warn: log } as never,
-    deliver: ({ event }) => void told.push(event as never),
+    deliver: ({ event }) => void reported.push(event as never),
     claims,
     troubles: () => troubles,
     endOf: () => end,
@@ -29,12 +29,12 @@ function replicaOf(claims: TroubleClaims | undefined, clock: { nowMs: number }) 
   const lasting: Parameters<typeof look>[1] = new Map()
   return {
     logged,
-    /** What it tells when it sees these troubles. */
+    /** What it reports when it sees these troubles. */
     async sees(now: Trouble[], ending?: string) {
       troubles = now
       end = ending
       await look(parts, lasting)
-      return told.splice(0).map(({ event, subject }) => `${event} ${subject}`)
+      return reported.splice(0).map(({ event, subject }) => `${event} ${subject}`)
     },
   }
 }
@@ -44,7 +44,7 @@ const [down, slow] = [
 ]
 const disk: Trouble = { id: 'disk', message: 'the disk is full', isOwn: true }
 
-test('a trouble is told once when it has lasted for a minute, and its end where it was told', async () => {
+test('a trouble is reported once when it has lasted for a minute, and its end where it was reported', async () => {
   const clock = { nowMs: 1_000_000 }
   const replica = replicaOf(undefined, clock)
   const after = (ms: number, now: Trouble[], ending?: string) => {
@@ -78,7 +78,7 @@ async function claimsOfTwo(clock: { readonly nowMs: number }) {
   return { database, claims: [createTroubleClaims(options), createTroubleClaims(options)] }
 }
 
-test('of replicas that see the same one tells of its beginning, and the last one of its end', async () => {
+test('of replicas that see the same one reports its beginning, and the last one its end', async () => {
   const clock = { nowMs: 1_000_000 }
   const { database, claims } = await claimsOfTwo(clock)
   const [one, two] = claims.map(claim => replicaOf(claim, clock)) as [Replica, Replica]
@@ -94,7 +94,7 @@ test('of replicas that see the same one tells of its beginning, and the last one
 })
 type Replica = ReturnType<typeof replicaOf>
 
-test('a replica that has told of a trouble and dies leaves its end to another one, which never had it', async () => {
+test('a replica that has reported a trouble and dies leaves its end to another one, which never had it', async () => {
   const clock = { nowMs: 1_000_000 }
   const { database, claims } = await claimsOfTwo(clock)
   const [dead, living] = claims.map(claim => replicaOf(claim, clock)) as [Replica, Replica]

@@ -1,4 +1,4 @@
-/** Keys that end soon are told once for each stage, over all replicas. */
+/** Keys that end soon have one reminder for each stage, over all replicas. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { remind } from './key-reminders.ts'
 import { bareKey } from '../core/caller.ts'
@@ -50,8 +50,8 @@ for (const server of testServers('key reminders'))
           ...fields,
         }),
       )
-    /** What one replica tells when it looks now. */
-    const told = async (): Promise<string[]> => {
+    /** What one replica reports when it looks now. */
+    const reported = async (): Promise<string[]> => {
       const heard: string[] = []
       const logger = { warn: (message: string, fields: { id: string }) => heard.push(`${message}: ${fields.id}`) }
       await remind({
@@ -66,22 +66,22 @@ for (const server of testServers('key reminders'))
     }
     const dayOf = (day: number): void => void (clock.nowMs = (1000 + day) * dayMs)
 
-    test('a key that ends is told at each stage once, over all replicas', async () => {
+    test('a key that ends has one reminder at each stage, over all replicas', async () => {
       await add('a', { expiresAtMs: 1010 * dayMs })
       await add('never')
       await add('short', { expiresAtMs: 1000.5 * dayMs })
-      expect(await told()).toEqual([])
+      expect(await reported()).toEqual([])
       dayOf(3)
-      const replicas = await Promise.all([told(), told(), told()])
+      const replicas = await Promise.all([reported(), reported(), reported()])
       expect(replicas.flat()).toEqual([`a key ends soon: a:expiry@${1010 * dayMs}-${7 * dayMs}`])
-      expect(await told()).toEqual([])
+      expect(await reported()).toEqual([])
       dayOf(9.5)
-      expect(await told()).toEqual([`a key ends soon: a:expiry@${1010 * dayMs}-${dayMs}`])
+      expect(await reported()).toEqual([`a key ends soon: a:expiry@${1010 * dayMs}-${dayMs}`])
       dayOf(11)
-      expect(await told()).toEqual([])
+      expect(await reported()).toEqual([])
     })
 
-    test('another end is told anew, a blocked or deleted key not at all', async () => {
+    test('another end is reported anew, a blocked or deleted key not at all', async () => {
       const tenancy = createTenancyStore({ database, clock })
       for (const id of ['moved', 'blocked', 'deleted', 'of-blocked']) await add(id, { expiresAtMs: 1008 * dayMs })
       await tenancy.change(actor, async tx => {
@@ -103,22 +103,26 @@ for (const server of testServers('key reminders'))
         await tx.deleteKey('deleted')
       })
       dayOf(2)
-      expect(await told()).toHaveLength(1)
+      expect(await reported()).toHaveLength(1)
       await tenancy.change(actor, tx => tx.updateKey('moved', { expiresAtMs: 1008.5 * dayMs }))
-      expect(await told()).toEqual([`a key ends soon: moved:expiry@${1008.5 * dayMs}-${7 * dayMs}`])
+      expect(await reported()).toEqual([`a key ends soon: moved:expiry@${1008.5 * dayMs}-${7 * dayMs}`])
     })
 
-    test('a text is told before it is due and when it is; a new text begins anew', async () => {
+    test('a text is reported before it is due and when it is; a new text begins anew', async () => {
       const { rotateByMs } = await add('r', { rotationInterval: '30d' })
       expect(rotateByMs).toBe(1030 * dayMs)
       dayOf(29.5)
-      expect(await told()).toEqual([`the text of a key has to be replaced soon: r:rotation@${1030 * dayMs}-${dayMs}`])
+      expect(await reported()).toEqual([
+        `the text of a key has to be replaced soon: r:rotation@${1030 * dayMs}-${dayMs}`,
+      ])
       dayOf(31)
-      expect(await told()).toEqual([`the text of a key is too old and will be refused: r:rotation@${1030 * dayMs}-0`])
+      expect(await reported()).toEqual([
+        `the text of a key is too old and will be refused: r:rotation@${1030 * dayMs}-0`,
+      ])
       const tenancy = createTenancyStore({ database, clock })
       const renewed = await tenancy.change(actor, tx => tx.updateKey('r', { hash: 'another' }))
       expect([renewed.textSinceMs, renewed.rotateByMs]).toEqual([1031 * dayMs, 1061 * dayMs])
-      expect(await told()).toEqual([])
+      expect(await reported()).toEqual([])
       expect((await tenancy.change(actor, tx => tx.updateKey('r', { rotationInterval: null }))).rotateByMs).toBeNull()
     })
 
@@ -127,15 +131,17 @@ for (const server of testServers('key reminders'))
       await database.sql`update virtual_keys set text_since_ms = null`
       settings.maxAgeMs = 90 * dayMs
       dayOf(85)
-      expect(await told()).toEqual([`the text of a key has to be replaced soon: old:age@${1090 * dayMs}-${7 * dayMs}`])
+      expect(await reported()).toEqual([
+        `the text of a key has to be replaced soon: old:age@${1090 * dayMs}-${7 * dayMs}`,
+      ])
       dayOf(91)
-      expect(await told()).toEqual([`the text of a key is too old and will be refused: old:age@${1090 * dayMs}-0`])
+      expect(await reported()).toEqual([`the text of a key is too old and will be refused: old:age@${1090 * dayMs}-0`])
     })
 
-    test('more keys than one question brings are all told', async () => {
+    test('more keys than one query brings are all reported', async () => {
       for (let at = 0; at < 205; at++) await add(`k${at}`, { expiresAtMs: 1010 * dayMs })
       dayOf(5)
-      expect(await told()).toHaveLength(205)
+      expect(await reported()).toHaveLength(205)
     })
 
     test('webhooks and mail get the key, its owner and the moment', async () => {

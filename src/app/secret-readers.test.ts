@@ -52,7 +52,7 @@ test('the token may stand in a file, which is read each time, and what is missin
   await expect(createSecretReaders({ VAULT_ADDR: vault.url.href }).vault('a/b#c')).rejects.toThrow('set VAULT_TOKEN')
 })
 
-test('a file is read whole; directories, missing and large files are told', async () => {
+test('a file is read whole; directories, missing and large files are errors', async () => {
   const { file } = createSecretReaders({})
   writeFileSync(join(folder, 'key'), 'sk-of-file\n')
   writeFileSync(join(folder, 'large'), 'x'.repeat(70_000))
@@ -63,7 +63,7 @@ test('a file is read whole; directories, missing and large files are told', asyn
   await expect(file(join(folder, 'large'))).rejects.toThrow('larger than')
 })
 
-test('a command is run without a shell; its failure is told without what it wrote', async () => {
+test('a command is run without a shell; its failure is reported without what it wrote', async () => {
   const { command } = createSecretReaders({})
   expect(await command('echo sk-of-command')).toBe('sk-of-command\n')
   expect(await command('echo $HOME;id')).toBe('$HOME;id\n')

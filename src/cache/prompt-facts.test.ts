@@ -1,4 +1,4 @@
-/** What tells prompts apart that embeddings hardly tell apart. */
+/** What distinguishes prompts that embeddings hardly distinguish. */
 import { expect, test } from 'bun:test'
 import { differentPairs, samePairs } from '../../tests/semantic/pairs.ts'
 import { factsOf } from './prompt-facts.ts'

@@ -37,7 +37,7 @@ test('explain shows every price with what it holds for, and the lists it is from
   expect(json[0]).toMatchObject({ upstream: 'openai/gpt-5.5', price_source: 'catalogue', row: 'openai/gpt-5.5' })
 })
 
-test('explain tells of a configured model what the configuration says', async () => {
+test('explain shows of a configured model what the configuration says', async () => {
   const config = file(
     'config.yaml',
     'model_list:\n  - model_name: mine\n    proxy_params: { model: azure/my-deployment, api_key: k, ' +

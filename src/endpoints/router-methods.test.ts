@@ -51,7 +51,7 @@ test('HEAD is answered as GET, and needs a key wherever GET does', async () => {
   expect((await ask('HEAD', '/api/hello')).status).toBe(200)
 })
 
-test('GET, HEAD and OPTIONS of readiness tell the truth while draining', async () => {
+test('GET, HEAD and OPTIONS of readiness say that the gateway drains', async () => {
   for (const [is, status] of [
     [true, 200],
     [false, 503],

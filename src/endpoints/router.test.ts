@@ -70,7 +70,7 @@ test('health and metrics are answered: a gateway that is full is not one to be r
   expect(await turnedAway('GET', '/metrics')).toMatchObject({ status: 200, text: 'up 1\n' })
 })
 
-test('a base URL that makes wrong paths is told so', async () => {
+test('the error for a wrong path names a base URL that makes it', async () => {
   const said = async (path: string) => JSON.parse(String((await door.handle(wire('POST', path))).body)).error.message
   expect(await said('/v1/v1/embeddings')).toContain('the path has /v1 twice: leave one out of the base URL')
   expect(await said('//v1/embeddings')).toContain('begins with two slashes: end the base URL without one')

@@ -1,4 +1,4 @@
-/** A batch whose cost its totals do not tell is priced line by line. */
+/** A batch whose cost does not follow from its totals is priced line by line. */
 import { expect, test } from 'bun:test'
 import type { AnswerSink, AnswerStream } from '../core/answer.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -153,7 +153,7 @@ test('usage that the batch does not report is that of its lines', async () => {
   expect(cost).toBe(300_000n * 1250n + 1000n * 7500n)
 })
 
-test('where the sum tells the cost no file is read', async () => {
+test('where the cost follows from the sum no file is read', async () => {
   const { cost, paths } = await settled({ file, usage: totals(1000, 10) })
   expect(cost).toBe(1000n * 1250n + 10n * 7500n)
   expect(paths).toEqual([])

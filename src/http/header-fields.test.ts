@@ -16,7 +16,7 @@ test('lines of one name keep their order', () => {
   expect([fields.has('y'), fields.has('x-on')]).toEqual([true, false])
 })
 
-test('names that share a bucket are told apart', () => {
+test('names that share a bucket are distinguished', () => {
   // Equal in first letter, last letter and length.
   const names = ['xabz', 'xbaz', 'xaaz', 'xbbz', 'x--z']
   const fields = read(names.map((name, index) => `${name}: ${index}`))

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { endAll } from './end-all.ts'
 
-test('every step is tried, in order, and the first error is told', async () => {
+test('every step is tried, in order, and the first error is thrown', async () => {
   const done: string[] = []
   const step = (name: string, error?: string) => async () => {
     await Bun.sleep(1)

@@ -32,7 +32,7 @@ function partsWith(own: Partial<Policy>, run: ServeParts['router']['run']) {
   return { ends, parts }
 }
 
-test('a client that leaves before it is told of its response in the background has nothing called for it', async () => {
+test('a client that leaves before it is sent its response in the background has nothing called for it', async () => {
   let routed = 0
   const { ends, parts } = partsWith({}, () => void routed++)
   const client = new AbortController()

@@ -109,7 +109,7 @@ test('any white space may stand behind Bearer, however it is written', () => {
   expect(by('Basic  sk-known')).toContain('must be `Bearer <key>`')
 })
 
-/** The role of the caller, or what the client is told. */
+/** The role of the caller, or the error of the client. */
 async function identified(headers: Record<string, string>, method = 'GET', isPage = false): Promise<string> {
   const head = { headers: new Headers(headers), query: new URLSearchParams(), keyInQuery: false, method, isPage }
   try {

@@ -57,6 +57,6 @@ const flagged = 'Invalid prompt: your prompt was flagged as potentially violatin
 test.each([
   ['by its code', { message: 'This request was blocked.', code: 'cyber_policy' }],
   ['under the code of other errors', { message: flagged, code: 'invalid_prompt' }],
-])('what OpenAI refuses by its policies is told from a wrong request, %s', (_, error) => {
+])('what OpenAI refuses by its policies is distinguished from a wrong request, %s', (_, error) => {
   expect(generalFault(400, { error })).toMatchObject({ kind: 'content-policy', code: error.code })
 })

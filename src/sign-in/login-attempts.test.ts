@@ -100,7 +100,7 @@ test('a flood at the account does not bind an address that has signed in to it b
   expect(turnOf('192.0.2.2')).toBe('known')
 })
 
-test('a try that could not be checked is no failure, and who comes again when told to goes before others', () => {
+test('a try that could not be checked is no failure, and who comes again when asked to goes before others', () => {
   const notChecked = (address: string) => {
     const admission = from(address)
     if (!admission.admitted) throw new Error('refused')
@@ -110,7 +110,7 @@ test('a try that could not be checked is no failure, and who comes again when to
   for (let at = 0; at < 100; at++) expect([at, notChecked('192.0.2.1')]).toEqual([at, 'first-try'])
   clock.nowMs += 4000
   expect([notChecked('192.0.2.1'), notChecked('192.0.2.2')]).toEqual(['returning', 'first-try'])
-  // Once for each time that it was told.
+  // Once for each time that it was asked to.
   clock.nowMs += 4000
   expect([turnOf('192.0.2.1'), turnOf('192.0.2.1')]).toEqual(['returning', 'other'])
 })

@@ -34,7 +34,7 @@ const priorityOf = (pid: number): readonly number[] => [Number(statOf(pid)![16])
 const onLinux = test.skipIf(process.platform !== 'linux')
 
 onLinux(
-  'it gets the time that nothing else wants, is told nothing but passwords, and ends when none comes',
+  'it gets the time that nothing else wants, is sent nothing but passwords, and ends when none comes',
   async () => {
     const apart = new PasswordProcess({ ...patient, idleMs: 200 })
     expect(await apart.verify({ password, hash })).toBe(true)

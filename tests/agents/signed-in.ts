@@ -15,7 +15,7 @@ interface Agent {
   readonly name: string
   readonly model: string
   /** `told` = what its setup has said. */
-  words(prompt: string, told: string): string[]
+  words(prompt: string, reported: string): string[]
   /** How it runs a command of the shell: a tool among those that it offers. */
   shell(tools: readonly string[], command: string): { name: string; arguments: object } | undefined
 }
@@ -47,8 +47,8 @@ const agents: readonly Agent[] = [
   {
     name: 'gemini-cli',
     model: 'chat-model',
-    words: (prompt, told) => {
-      const command = /start it by: (.*)/.exec(told)![1]!
+    words: (prompt, reported) => {
+      const command = /start it by: (.*)/.exec(reported)![1]!
       return ['sh', '-c', `${command} --skip-trust --approval-mode yolo -p '${prompt}'`]
     },
     shell: (tools, command) =>

@@ -199,7 +199,7 @@ describe('a client that only knows `tools`', () => {
 
 describe('thinking', () => {
   for (const stream of [false, true])
-    test(`is told apart${stream ? ' in a stream' : ''}, and its switch reaches the host`, async () => {
+    test(`is reported apart${stream ? ' in a stream' : ''}, and its switch reaches the host`, async () => {
       script('reasoning-v3.5-70b-R', { text: '<think>\nhm, well\n</think>\n\nHello.' })
       const more = { messages: [user('hi')], chat_template_kwargs: { thinking_mode: 'on' } }
       const outcome = await chat('reasoning-v3.5-70b-R', stream, more)

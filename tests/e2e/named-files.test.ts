@@ -287,8 +287,8 @@ test('what nobody hands out is refused with the way out, and nothing is sent', a
     { model: 'sim-twin' },
     { raw: { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(repeated) } },
   )
-  const [, told] = await asked('/v1/responses', { model: 'twin', input: 'say: x', tools })
-  expect([told.tools, told.metadata]).toEqual([tools, { é: file.id }])
+  const [, reported] = await asked('/v1/responses', { model: 'twin', input: 'say: x', tools })
+  expect([reported.tools, reported.metadata]).toEqual([tools, { é: file.id }])
   const events = ['created', 'completed']
     .map(
       name => `event: response.${name}\ndata: ${JSON.stringify({ type: `response.${name}`, response: repeated })}\n\n`,

@@ -147,7 +147,7 @@ describe.skipIf(!real)('Postgres goes away and comes back', () => {
         expect(error.message).toMatch(/cannot be (reached|read)/)
         expect(JSON.stringify(error)).not.toMatch(/postgres|ECONN|127\.0\.0\.1|ERR_/i)
       }
-      await until(async () => (await readiness(gateway)).db === 'disconnected', 'readiness tells')
+      await until(async () => (await readiness(gateway)).db === 'disconnected', 'readiness shows it')
       await Bun.sleep(outageMs)
       // Ready all the same: calls work.
       expect((await readiness(gateway)).status).toBe(200)
@@ -155,7 +155,7 @@ describe.skipIf(!real)('Postgres goes away and comes back', () => {
       expect((await readiness(gateway)).db).toBe('disconnected')
 
       postgres.restore()
-      await until(async () => (await readiness(gateway)).db === 'connected', 'readiness tells')
+      await until(async () => (await readiness(gateway)).db === 'connected', 'readiness shows it')
       await until(async () => (await gateway.admin('/key/generate', {})).status === 200, 'keys can be made')
       await until(async () => (await call(gateway, unknown)).status === 200, 'the other key works')
       const back = clients.complete.size
@@ -172,10 +172,10 @@ describe.skipIf(!real)('Postgres goes away and comes back', () => {
       if (how === 'stall') return
 
       await setReadOnly(wired, 'on')
-      await until(async () => (await readiness(gateway)).db === 'read-only', 'readiness tells')
+      await until(async () => (await readiness(gateway)).db === 'read-only', 'readiness shows it')
       expect([(await readiness(gateway)).status, (await call(gateway, key)).status]).toEqual([200, 200])
       await setReadOnly(wired, 'off')
-      await until(async () => (await readiness(gateway)).db === 'connected', 'readiness tells')
+      await until(async () => (await readiness(gateway)).db === 'connected', 'readiness shows it')
     }, 120_000)
 
   test('a key that was revoked just before the cut stays revoked', async () => {
@@ -201,17 +201,17 @@ describe.skipIf(!real)('Redis goes away and comes back', () => {
       expect((await call(gateway, free)).status).toBe(200)
       const clients = load(gateway, free)
       await until(() => clients.complete.size > 20, 'clients are answered')
-      const told = async () =>
+      const reported = async () =>
         ((await (await fetch(`${gateway.url}/health/readiness`)).json()) as { redis: string }).redis
       redis[how]()
       const limited = await gateway.key({ rpm_limit: 10 })
-      await until(async () => (await told()) === 'disconnected', 'readiness tells')
+      await until(async () => (await reported()) === 'disconnected', 'readiness shows it')
       const statuses: number[] = []
       for (let at = 0; at < 8; at++) statuses.push((await call(gateway, limited)).status)
       expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429, 429])
       await Bun.sleep(1500)
       redis.restore()
-      await until(async () => (await told()) === 'connected', 'Redis decides again')
+      await until(async () => (await reported()) === 'connected', 'Redis decides again')
       // What was spent meanwhile is reported before anything is granted.
       const after: number[] = []
       for (let at = 0; at < 7; at++) after.push((await call(gateway, limited)).status)

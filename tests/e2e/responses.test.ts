@@ -281,10 +281,10 @@ for (const backend of backends())
         background: true,
       })
       expect(textOf(now)).toBe('slow')
-      const told = eventsIn(await (await call('GET', `/v1/responses/${queued.id}?stream=true`)).text())
-      expect(told.at(-1)).toMatchObject({ type: 'response.completed', response: now })
+      const reported = eventsIn(await (await call('GET', `/v1/responses/${queued.id}?stream=true`)).text())
+      expect(reported.at(-1)).toMatchObject({ type: 'response.completed', response: now })
       const rest = await (await call('GET', `/v1/responses/${queued.id}?stream=true&starting_after=2`)).text()
-      expect(eventsIn(rest)).toEqual(told.slice(3))
+      expect(eventsIn(rest)).toEqual(reported.slice(3))
       // What has ended stays as it is.
       expect((await json(call('POST', `/v1/responses/${queued.id}/cancel`, {}))).status).toBe('completed')
     })
@@ -317,11 +317,11 @@ for (const backend of backends())
         const done = await create({ model, input: 'say: hello there' })
         const answer = await call('GET', `/v1/responses/${done.id}?stream=true&include_obfuscation=false`)
         expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
-        const told = eventsIn(await answer.text())
-        expect(told.map(event => event.sequence_number)).toEqual(told.map((_, at) => at))
-        expect(told.at(-1)).toMatchObject({ type: 'response.completed', response: done })
+        const reported = eventsIn(await answer.text())
+        expect(reported.map(event => event.sequence_number)).toEqual(reported.map((_, at) => at))
+        expect(reported.at(-1)).toMatchObject({ type: 'response.completed', response: done })
         expect(
-          told
+          reported
             .filter(event => event.type === 'response.output_text.delta')
             .map(event => event.delta)
             .join(''),
@@ -388,10 +388,10 @@ for (const backend of backends())
 
     test('a stream is numbered, billed, and honest about its end', async () => {
       for (const model of ['chat-model', 'claude-model']) {
-        const told = await events({ model, input: 'tokens: 20' })
-        expect(told.map(event => event.sequence_number)).toEqual(told.map((_, at) => at))
-        for (const event of told) expectConforms('ResponseStreamEvent', event)
-        const final = told.at(-1)!
+        const reported = await events({ model, input: 'tokens: 20' })
+        expect(reported.map(event => event.sequence_number)).toEqual(reported.map((_, at) => at))
+        for (const event of reported) expectConforms('ResponseStreamEvent', event)
+        const final = reported.at(-1)!
         expect(final.type).toBe('response.completed')
         expect(final.response.usage.output_tokens).toBeGreaterThan(0)
       }

@@ -237,25 +237,25 @@ describe.skipIf(!real)('two replicas on Postgres and Redis', () => {
     postgres.restore()
   }, 120_000)
 
-  test('readiness and metrics tell whether Redis answers', async () => {
+  test('readiness and metrics show whether Redis answers', async () => {
     const { replica, redis } = await openStore()
     const { url } = await replica('one', masterKey)
-    const told = async () => {
+    const reported = async () => {
       const { redis: word, limits } = (await (await fetch(`${url}/health/readiness`)).json()) as Record<string, string>
       const [, value] = /^modelgate_redis_reachable (\d)$/m.exec(await (await fetch(`${url}/metrics`)).text())!
       return [word, value, limits]
     }
-    expect(await told()).toEqual(['connected', '1', undefined])
+    expect(await reported()).toEqual(['connected', '1', undefined])
     redis.cut()
-    await until(async () => (await told())[0] === 'disconnected', 'it is told')
-    expect(await told()).toEqual([
+    await until(async () => (await reported())[0] === 'disconnected', 'it is reported')
+    expect(await reported()).toEqual([
       'disconnected',
       '0',
       expect.stringMatching(/^this replica admits [\d.]+ % of each limit by itself$/),
     ])
     expect((await fetch(`${url}/health/readiness`)).status).toBe(200)
     redis.restore()
-    await until(async () => (await told())[0] === 'connected', 'it is back')
+    await until(async () => (await reported())[0] === 'connected', 'it is back')
   }, 120_000)
 
   const keyOf = async (url: string, fields: object) => {

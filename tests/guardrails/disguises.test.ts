@@ -127,8 +127,8 @@ describe('a card number is refused', () => {
       tool_call_id: 'call_1',
       content: [part('write to ann@exa'), part('mple.com please')],
     }
-    const told = await ask('cards', [...user('hi'), { role: 'assistant', tool_calls: [call] }, result])
-    expect([told.status, told.text]).toEqual([400, expect.stringContaining('EMAIL_ADDRESS')])
+    const reported = await ask('cards', [...user('hi'), { role: 'assistant', tool_calls: [call] }, result])
+    expect([reported.status, reported.text]).toEqual([400, expect.stringContaining('EMAIL_ADDRESS')])
     expect((await ask('cards', user([part('pay 4111'), part(' or 1111 of it')]))).status).toBe(200)
   })
 })

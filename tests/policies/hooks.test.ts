@@ -224,7 +224,7 @@ const rawHead = (length: number, more = ''): string =>
 const weather = { type: 'function', function: { name: 'look_up', parameters: { type: 'object', properties: {} } } }
 
 for (const ms of [0, 50])
-  describe(`the end is told once${ms > 0 ? ', with a policy that waits' : ''}`, () => {
+  describe(`the end is reported once${ms > 0 ? ', with a policy that waits' : ''}`, () => {
     beforeEach(() => {
       waits.ms = ms
       waits.begun = 0

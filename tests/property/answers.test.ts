@@ -350,28 +350,28 @@ describe('a stream, put together, is the whole answer', () => {
     const request = decoded(openaiResponses, { model: 'm', input: 'hi', stream: true })
     forSeeds(seeds, random => {
       const events = randomAnswer(random, can)
-      const told = streamed(events, openaiResponses, request)
+      const reported = streamed(events, openaiResponses, request)
         .split('\n\n')
         .filter(Boolean)
         .map(event => JSON.parse(event.slice(event.indexOf('data: ') + 6)) as Json)
       const whole = openaiResponses.encode(events, 'public', request) as Json
-      const final = told.at(-1)!.response as Json
+      const final = reported.at(-1)!.response as Json
       expect(nameless(final.output)).toEqual(nameless(whole.output))
       expect([final.status, final.usage, final.incomplete_details]).toEqual([
         whole.status,
         whole.usage,
         whole.incomplete_details,
       ])
-      expect(told.map(event => event.sequence_number)).toEqual(told.map((_, at) => at))
-      expect(textsOf(told, 'response.output_text.delta')).toBe(eventTexts(events, 'text'))
-      expect(textsOf(told, 'response.refusal.delta')).toBe(eventTexts(events, 'refusal'))
-      expect(textsOf(told, 'response.reasoning_summary_text.delta')).toBe(eventTexts(events, 'reasoning'))
+      expect(reported.map(event => event.sequence_number)).toEqual(reported.map((_, at) => at))
+      expect(textsOf(reported, 'response.output_text.delta')).toBe(eventTexts(events, 'text'))
+      expect(textsOf(reported, 'response.refusal.delta')).toBe(eventTexts(events, 'refusal'))
+      expect(textsOf(reported, 'response.reasoning_summary_text.delta')).toBe(eventTexts(events, 'reasoning'))
       // Every item begins and ends once, with what it is in the end.
-      const done = told
+      const done = reported
         .filter(event => event.type === 'response.output_item.done')
         .sort((a, b) => Number(a.output_index) - Number(b.output_index))
       expect(done.map(event => event.item)).toEqual(final.output as Json[])
-      expect(told.filter(event => event.type === 'response.output_item.added').length).toBe(done.length)
+      expect(reported.filter(event => event.type === 'response.output_item.added').length).toBe(done.length)
     })
   })
 
@@ -402,8 +402,8 @@ describe('a stream, put together, is the whole answer', () => {
 /** Ids of items are random. */
 const nameless = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value), (key: string, one: unknown) => (key === 'id' ? '' : one))
-const textsOf = (told: readonly Json[], type: string): string =>
-  told
+const textsOf = (reported: readonly Json[], type: string): string =>
+  reported
     .filter(event => event.type === type)
     .map(event => String(event.delta))
     .join('')

@@ -12,7 +12,7 @@ interface Violation {
 
 /** The helper that axe calls a check on. */
 interface CheckHelper {
-  data(told: unknown): void
+  data(reported: unknown): void
 }
 
 /** The part of axe that is used in the page; what begins with a line is its own, of the version that is pinned. */
@@ -122,9 +122,9 @@ function followColours([ofTexts, ofLinks]: readonly [string, string]): void {
       const colours = kept.newColours[kind].get(node)
       if (colours !== undefined && kept.judgedColours.has(colours)) return true
       let ratio: number | undefined
-      const data = (told: { contrastRatio?: number } | undefined) => {
-        ratio = told?.contrastRatio
-        this.data(told)
+      const data = (reported: { contrastRatio?: number } | undefined) => {
+        ratio = reported?.contrastRatio
+        this.data(reported)
       }
       const result = evaluate.call({ ...this, data }, node, ...more)
       // A text that it does not see, for one, passes without a ratio.

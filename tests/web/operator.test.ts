@@ -244,9 +244,9 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
 
   test('a provider shows the limits that its answers told and its last error, explained, and calls it once', async () => {
     const headers = { 'content-type': 'application/json', 'x-ratelimit-limit-requests': '500' }
-    const told = { ...headers, 'x-ratelimit-remaining-requests': '12', 'x-ratelimit-reset-requests': '6m0s' }
+    const reported = { ...headers, 'x-ratelimit-remaining-requests': '12', 'x-ratelimit-reset-requests': '6m0s' }
     const error = { message: 'Incorrect API key provided', code: 'invalid_api_key' }
-    const refusal = { status: 401, headers: told, body: JSON.stringify({ error }) }
+    const refusal = { status: 401, headers: reported, body: JSON.stringify({ error }) }
     gateway.simulator.script({ model: 'sim-embedding' }, { raw: refusal })
     await (await gateway.admin('/v1/embeddings', { model: 'embedding-model', input: 'Hi' })).text()
     const { page, close, faults } = await openAt('providers')

@@ -31,7 +31,7 @@ test.each([
   expect(costUnder(readTerms(termsText(terms))!, list)).toBe(cost)
 })
 
-test('a text that is none of ours is told apart', () => {
+test('a text that is none of ours is recognized', () => {
   for (const text of ['', 'x', '1,2', '1,2,3;', '1.5,0,0']) expect(readTerms(text)).toBeUndefined()
 })
 

@@ -23,7 +23,7 @@ test('a host that is believed says what a call cost; of others it is no price', 
   expect(costOf(reported, { prices: null })).toEqual({ nanoUsd: null, source: 'none' })
 })
 
-test('a request without a known price is told of, if it used something', () => {
+test('a request without a known price is reported, if it used something', () => {
   const told: string[] = []
   const costs = requestCosts(
     () => null,

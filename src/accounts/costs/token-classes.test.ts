@@ -66,7 +66,7 @@ test('the parts sum up to the whole, and none is negative', () => {
   expect(unknown).toBeGreaterThan(0)
 })
 
-test('not to be told how much of the cache is audio is unknown only where it matters', () => {
+test('a cache of which it is not reported how much is audio is unknown only where it matters', () => {
   forSeeds(seedsOf(2000), random => {
     const prices = pricesOf(random)
     const inputTokens = 1 + random.int(1000)
@@ -75,10 +75,10 @@ test('not to be told how much of the cache is audio is unknown only where it mat
     const usage: UsageCounts = { inputTokens, outputTokens: 0, cachedInputTokens, inputAudioTokens }
     const least = Math.max(cachedInputTokens + inputAudioTokens - inputTokens, 0)
     const most = Math.min(cachedInputTokens, inputAudioTokens)
-    const told = [least, most].map(cachedAudioTokens => inputClasses({ ...usage, cachedAudioTokens }, prices)!)
+    const reported = [least, most].map(cachedAudioTokens => inputClasses({ ...usage, cachedAudioTokens }, prices)!)
     const classes = inputClasses(usage, prices)
-    const isPriced = told.every(one => one.every(([tokens, price]) => tokens === 0 || price !== undefined))
-    const [first, last] = told.map(amountOf)
+    const isPriced = reported.every(one => one.every(([tokens, price]) => tokens === 0 || price !== undefined))
+    const [first, last] = reported.map(amountOf)
     if (classes) expect(amountOf(classes)).toBe(first!)
     else expect(least !== most && (!isPriced || first !== last)).toBe(true)
   })

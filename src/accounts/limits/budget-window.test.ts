@@ -55,7 +55,7 @@ test('the day on which clocks change has 23 or 25 hours, and a midnight that is 
   expect(windowAt('1d', '2024-10-31T21:30:00Z', 'Africa/Cairo')[1]).toBe('2024-10-31T22:00:00.000Z')
 })
 
-test('durations that are no duration are told what is wrong', () => {
+test('durations that are no duration get an error that says what is wrong', () => {
   for (const text of ['', '30', 'd', '-1d', '1.5d', '1y', '0d', '99999999d', '40000d', '1301mo'])
     expect(readBudgetDuration(text)).toHaveProperty('problem')
   for (const text of ['1s', '30d', ' 1mo ', '52w', '1200mo'])

@@ -62,7 +62,7 @@ test('gemini-cli gets its way of signing in, and is started with a token that is
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(before)
 })
 
-test('for cursor a person is told what to enter, and nothing is written', async () => {
+test('for cursor the steps are printed, and nothing is written', async () => {
   const { code, out } = await setUp('cursor', '--model', 'my-model')
   expect([code, out]).toEqual([0, expect.stringContaining(`Override OpenAI Base URL: ${url}/v1`)])
   expect(out).toContain('add a custom model: my-model')

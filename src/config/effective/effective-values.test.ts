@@ -131,7 +131,7 @@ test('secrets are masked wherever they stand', () => {
   }
   const values = effectiveValues({ text, options: { ...started, environment }, sent: new Map() })
   expect(values.filter(one => JSON.stringify(one).includes(planted)).map(one => one.key)).toEqual([])
-  // What was set is told all the same.
+  // What was set is shown all the same.
   for (const key of ['ANTHROPIC_API_KEY', 'VAULT_TOKEN', 'general_settings.sso'])
     expect([key, JSON.stringify(values.find(one => one.key === key)?.value)]).toEqual([
       key,

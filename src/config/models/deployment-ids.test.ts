@@ -61,7 +61,7 @@ test('another model, address, region or account is another deployment', () => {
 })
 
 test(
-  'of the entries of one place the first has its id, alone or not; the others are told apart by their ' + 'settings',
+  'of the entries of one place the first has its id, alone or not; the others are distinguished by their ' + 'settings',
   () => {
     const [alone] = ids(entry(`${plain}, timeout: 5`))
     const [first, second, third] = ids(entry(`${plain}, timeout: 5`), entry(plain), entry(`${plain}, weight: 2`))

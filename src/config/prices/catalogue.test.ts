@@ -101,7 +101,7 @@ test('what was wrong in earlier lists has the price of its vendor', () => {
   expect(cost('voyage', 'rerank-2.5', tokens(1_000_000))).toBe(50_000_000n)
 })
 
-test('a price that nothing tells is unknown', () => {
+test('a price that no list has is unknown', () => {
   // The names were retired, and every list has another of their former prices.
   expect(catalogueEntry('deepseek', 'deepseek-chat')!.prices).toBeNull()
   expect(catalogueEntry('azure', 'text-embedding-3-small')!.prices).toBeNull()

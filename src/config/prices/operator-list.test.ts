@@ -40,7 +40,7 @@ test('an entry without a price leaves the built-in one, and states its limits', 
   expect(entry.lists).toEqual(['genai-prices', 'model-prices', 'litellm'])
 })
 
-test('the version tells both lists', () => {
+test('the version names both lists', () => {
   const { version } = builtInList()
   expect(priceListVersion()).toBe(version)
   const list = read(entries)

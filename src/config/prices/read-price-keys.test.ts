@@ -75,7 +75,7 @@ test('what a model is not billed by has no effect, and is named', () => {
   ])
   expect(withoutEffect({ input_cost_per_image: 0.04 }, { mode: 'image_generation' })).toEqual([])
   expect(withoutEffect({ input_cost_per_image: 0.04 })).toEqual(['input_cost_per_image'])
-  // The report of a call does not tell the size of the context.
+  // The report of a call does not have the size of the context.
   const sizes = { search_context_size_low: 0.005, search_context_size_high: 0.012 }
   expect(withoutEffect({ search_context_cost_per_query: sizes })).toEqual(['search_context_cost_per_query'])
   expect(withoutEffect({ tiered_pricing: 'cheap', input_cost_per_token: null })).toEqual(['tiered_pricing'])

@@ -28,7 +28,7 @@ test('what the store refuses is not asked again', async () => {
   expect(full.attempts).toBe(1)
 })
 
-test('after ten minutes the last failure is told', async () => {
+test('after ten minutes the last failure is thrown', async () => {
   let nowMs = 0
   const away = storeWith(new Error('first'), new Error('last'))
   await expect(untilStored({ monotonicMs: () => (nowMs += 400_000) }, away.store)).rejects.toThrow('last')

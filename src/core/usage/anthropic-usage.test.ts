@@ -23,7 +23,7 @@ test('the last report of a stream that has zeros for the input takes nothing fro
   expect(merged(begun, { input_tokens: null, output_tokens: 7 })).toEqual(expected)
 })
 
-test('a report that tells more replaces one of zeros, and another count the one before', () => {
+test('a report with more replaces one of zeros, and another count the one before', () => {
   const zeros = { input_tokens: 0, output_tokens: 0 }
   expect(merged(zeros, { ...begun, output_tokens: 7 })).toMatchObject({ inputTokens: 140, outputTokens: 7 })
   expect(merged(begun, { input_tokens: 500, output_tokens: 7 })).toMatchObject({ inputTokens: 630, outputTokens: 7 })

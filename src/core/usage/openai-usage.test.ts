@@ -41,7 +41,7 @@ describe('reported costs', () => {
     expect(costOf({ cost: 0 })).toBe(0n)
   })
 
-  test('another currency, or an own key whose cost is not told, is no cost', () => {
+  test('another currency, or an own key whose cost is not reported, is no cost', () => {
     expect(costOf({ cost: { total_cost: 1, currency: 'EUR' } })).toBeUndefined()
     expect(costOf({ cost: 0.1, is_byok: true })).toBeUndefined()
     expect(costOf({ cost: -1 })).toBeUndefined()

@@ -116,7 +116,7 @@ for (const backend of backends())
       ])
     })
 
-    test('a wrong field is told in words that name the remedy', async () => {
+    test('the error for a wrong field names the remedy', async () => {
       const messages = async (path: string, body: object) => {
         const answer = await gateway.admin(path, body)
         return ((await answer.json()) as { detail: { msg: string }[] }).detail.map(one => one.msg)
@@ -152,7 +152,7 @@ for (const backend of backends())
       expect((await create()).status).toBe(409)
     })
 
-    test('null is the default of every field, and a duration is told what is wrong with it', async () => {
+    test('null is the default of every field, and the error for a duration says what is wrong with it', async () => {
       const nulls = {
         models: null,
         metadata: null,

@@ -100,7 +100,7 @@ describe('a stream', () => {
     expect(run(every(wire.replaceAll('\n', '\r\n'), 3)).text).toBe(expected)
   })
 
-  test('what it tells the pipeline', () => {
+  test('what it reports to the pipeline', () => {
     const { relay } = run(every(wire, 5))
     expect([relay.started, relay.complete, relay.terminated, relay.failure]).toEqual([true, true, true, undefined])
     expect(relay.usage).toEqual({ inputTokens: 480, outputTokens: 89, cachedInputTokens: 8 })

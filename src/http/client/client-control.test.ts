@@ -184,7 +184,7 @@ test('a body is given to one reader only', async () => {
   expect(() => body.pipe(new Recorder())).toThrow('twice')
 })
 
-test('a sink that throws is told so and loses its connection; the process lives', async () => {
+test('a sink that throws gets the error and loses its connection; the process lives', async () => {
   const { send, transport } = await rig(peer => {
     peer.socket.write(`${ok}content-length: 9\r\n\r\n`)
     setTimeout(() => peer.socket.write('hello'), 20)
@@ -195,7 +195,7 @@ test('a sink that throws is told so and loses its connection; the process lives'
     throw new Error('a bug of the sink')
   }
   body.pipe(sink)
-  await until(() => sink.over, 'the sink is told')
+  await until(() => sink.over, 'the sink gets the error')
   expect(sink.error?.kind).toBe('internal')
   expect(transport.connections()).toEqual({ busy: 0, idle: 0 })
 })
@@ -213,7 +213,7 @@ test('close drops free connections and refuses new calls; calls under way end we
   expect(transport.connections()).toEqual({ busy: 0, idle: 0 })
 })
 
-test('an exchange tells whether the upstream was given anything of its request', async () => {
+test('an exchange shows whether the upstream was given anything of its request', async () => {
   const left = await rig(() => {})
   const early = left.send()
   early.cancel()

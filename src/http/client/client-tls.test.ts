@@ -85,7 +85,7 @@ test('a trusted certificate for another name is refused', async () => {
   expect(error.message).toContain('another name')
 })
 
-test('the upstream is told the name, and offered HTTP/1.1 only', async () => {
+test('the upstream gets the name, and is offered HTTP/1.1 only', async () => {
   await call({ ca: cert })
   const socket = last(upstream.peers).socket as TLSSocket & { servername?: string }
   expect(socket.alpnProtocol).toBe('http/1.1')

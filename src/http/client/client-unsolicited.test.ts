@@ -12,13 +12,13 @@ afterEach(closeRigs)
 const foreign = answer('of another client')
 
 interface IdleRig extends Rig {
-  readonly told: [string, number][]
+  readonly reported: [string, number][]
   readonly clock: ManualClock
 }
 
 /** An upstream with `count` idle connections, which answers with `said`. */
 async function idleRig(count: number, said: (peer: RawPeer) => string = () => answer('own')): Promise<IdleRig> {
-  const told: [string, number][] = []
+  const reported: [string, number][] = []
   const clock = new ManualClock()
   const waiting: RawPeer[] = []
   const started = await rig(
@@ -27,33 +27,33 @@ async function idleRig(count: number, said: (peer: RawPeer) => string = () => an
       if (peer.index < count - 1 && peer.requests === 1) return
       for (const one of waiting.splice(0)) one.socket.write(said(one))
     },
-    { clock, unsolicited: (upstream, closed) => told.push([upstream, closed]) },
+    { clock, unsolicited: (upstream, closed) => reported.push([upstream, closed]) },
   )
   const texts = await Promise.all(Array.from({ length: count }, () => text(started.send())))
   expect(texts).toEqual(Array(count).fill('own'))
-  return { ...started, told, clock }
+  return { ...started, reported, clock }
 }
 
 test('bytes on one idle connection close all idle connections of that upstream, and are reported', async () => {
-  const { upstream, transport, send, told } = await idleRig(3)
+  const { upstream, transport, send, reported } = await idleRig(3)
   expect(transport.connections()).toEqual({ busy: 0, idle: 3 })
   upstream.peers[1]!.socket.write(foreign)
   await until(() => upstream.peers.every(peer => peer.closedAtMs > 0), 'all are closed')
   expect(transport.connections()).toEqual({ busy: 0, idle: 0 })
-  expect(told).toEqual([[`127.0.0.1:${upstream.port}`, 3]])
+  expect(reported).toEqual([[`127.0.0.1:${upstream.port}`, 3]])
   expect(await text(send())).toBe('own')
   expect(upstream.peers.length).toBe(4)
 })
 
 test('bytes behind a complete answer do the same', async () => {
-  const { upstream, transport, told } = await idleRig(3, peer => answer('own') + (peer.index === 2 ? foreign : ''))
+  const { upstream, transport, reported } = await idleRig(3, peer => answer('own') + (peer.index === 2 ? foreign : ''))
   await until(() => upstream.peers.every(peer => peer.closedAtMs > 0), 'all are closed')
   expect(transport.connections()).toEqual({ busy: 0, idle: 0 })
-  expect(told.length).toBe(1)
+  expect(reported.length).toBe(1)
 })
 
 test('bytes that come when the next request is about to go out do the same: it goes out on a new connection', async () => {
-  const { upstream, transport, send, told } = await idleRig(2)
+  const { upstream, transport, send, reported } = await idleRig(2)
   // Two sockets that are readable in one turn of the event loop, in this order: the request waits for its end.
   const sent = new Promise<string>((resolve, reject) => {
     const signal = Bun.listen({
@@ -82,11 +82,11 @@ test('bytes that come when the next request is about to go out do the same: it g
   expect(await sent).toBe('own')
   expect(upstream.peers.map(peer => peer.requests)).toEqual([1, 1, 1])
   expect(transport.connections()).toEqual({ busy: 0, idle: 1 })
-  expect(told).toEqual([[`127.0.0.1:${upstream.port}`, 1]])
+  expect(reported).toEqual([[`127.0.0.1:${upstream.port}`, 1]])
 })
 
 test('another upstream keeps its connections, and one that goes on is reported once a minute', async () => {
-  const { upstream, send, told, clock } = await idleRig(1)
+  const { upstream, send, reported, clock } = await idleRig(1)
   const other = await idleRig(2)
   for (let round = 0; round < 4; round++) {
     const peer = upstream.peers.at(-1)!
@@ -95,6 +95,6 @@ test('another upstream keeps its connections, and one that goes on is reported o
     expect(await text(send())).toBe('own')
     clock.advance(20_000)
   }
-  expect(told.length).toBe(2)
+  expect(reported.length).toBe(2)
   expect(other.transport.connections()).toEqual({ busy: 0, idle: 2 })
 })

@@ -146,7 +146,7 @@ test.each(phases)('the phase %s lasts as long as the table says', async (phase, 
     rig.clock.advance(lastsMs + slackMs)
     await settle()
   }
-  // Those that are told why have the time of a closing connection to read it.
+  // Those that get a reason have the time of a closing connection to read it.
   if (client.heard.includes(' 408 ')) rig.clock.advance(connectionPhases.closing.lastsMs + slackMs)
   await until(() => rig.server.connections === 0, 'the end')
   expect(rig.clock.wheel.size).toBe(0)

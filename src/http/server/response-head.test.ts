@@ -66,7 +66,7 @@ test('no value and no name can end its line or frame the body', () => {
       expect(() => headText(parts({ headers: { [name]: '1' } }))).toThrow('cannot have a header named')
 })
 
-test('how the end of a body is told', () => {
+test('how the end of a body is marked', () => {
   const get = { method: 'GET', isHttp10: false }
   const head = { method: 'HEAD', isHttp10: false }
   const old = { method: 'GET', isHttp10: true }

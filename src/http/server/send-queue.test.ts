@@ -26,7 +26,7 @@ test('small pieces go out in one call, text as UTF-8', () => {
   expect(taker.calls).toBe(1)
 })
 
-test('half a character at the end of a piece becomes three bytes, as its length was told', () => {
+test('half a character at the end of a piece becomes three bytes, as its length was announced', () => {
   const outbox = new SendQueue()
   const taker = new Taker()
   outbox.add('x\ud83d')

@@ -1,4 +1,4 @@
-/** More clients than there is room for: who goes, who stays, who is told to come again. */
+/** More clients than there is room for: who goes, who stays, who has to come again. */
 import { afterEach, expect, test } from 'bun:test'
 import type { Answer } from '../../core/answer.ts'
 import { closeRigs, HandStream, serverRig, settle, text } from '../../../tests/support/network/http-server-rig.ts'
@@ -12,7 +12,7 @@ afterEach(closeRigs)
 const get = (target: string): string => `GET ${target} HTTP/1.1\r\nhost: x\r\n\r\n`
 
 interface LimitRig extends ServerRig {
-  /** What the operator was told. */
+  /** What was reported to the operator. */
   readonly reached: ClientCounts[]
   readonly turnedAway: ServerRequest[]
   /** Ends the calls of `/slow`, in their order. */
@@ -110,7 +110,7 @@ test('one that was used since the idle ones were looked through is not closed fo
   expect(clients[1]!.ended).toBe(false)
 })
 
-test('a connection that has just come, or has just been used, stays: the new one is told to come again', async () => {
+test('a connection that has just come, or has just been used, stays: the new one has to come again', async () => {
   const rig = limitRig(2)
   const [silent, idle] = [await rig.arrived(), await rig.idle()]
   rig.clock.advance(900)

@@ -90,7 +90,7 @@ test('a byte of a chunk every few seconds, likewise', async () => {
   await expectRefused(rig, client, tooSlow)
 })
 
-test('a client that is told to go on and sends nothing has five seconds from then on', async () => {
+test('a client that got 100 Continue and sends nothing has five seconds from then on', async () => {
   const rig = serverRig(whole)
   const client = rig.client()
   client.send(post(10, 'expect: 100-continue\r\n'))

@@ -131,7 +131,7 @@ describe('bytes that lie', () => {
     expect(() => split(Buffer.from('{"message":"not a stream"}'))).toThrow(EventStreamError)
   })
 
-  test('what came before damage is told, wherever the bytes are cut', () => {
+  test('what came before damage is returned, wherever the bytes are cut', () => {
     const damaged = named('event', 'messageStop', '{}').fill(1, 30)
     const bytes = Buffer.concat([stream, damaged, stream])
     for (const size of [1, 7, stream.length, stream.length + 5, bytes.length]) {

@@ -9,16 +9,16 @@ import type { AdmissionReceiver } from './admission.ts'
 const settle = () => Bun.sleep(1)
 
 function receiverOf({ client }: Call) {
-  const told: string[] = []
+  const reported: string[] = []
   const one: AdmissionReceiver = {
     get ended() {
       return client.left
     },
-    admitted: () => void told.push('admitted'),
-    answered: () => void told.push('answered'),
-    failed: thrown => void told.push((thrown as GatewayError).kind),
+    admitted: () => void reported.push('admitted'),
+    answered: () => void reported.push('answered'),
+    failed: thrown => void reported.push((thrown as GatewayError).kind),
   }
-  return { one, told }
+  return { one, reported }
 }
 
 /** A client that leaves while the first policy waits. */
@@ -41,10 +41,10 @@ function leaving(reply?: Reply) {
 
 test('a client that leaves while a policy waits is the end: no further policy takes anything for its call', async () => {
   const { call, policies, asked } = leaving()
-  const { one, told } = receiverOf(call)
+  const { one, reported } = receiverOf(call)
   admitCall(call, policies, one)
   await Bun.sleep(5)
-  expect([told, asked]).toEqual([[], []])
+  expect([reported, asked]).toEqual([[], []])
   const other = leaving()
   expect(await admitted(other.call, other.policies).catch((error: GatewayError) => error.kind)).toBe('client-closed')
   expect(other.asked).toEqual([])
@@ -54,8 +54,8 @@ test('the stream that a policy answers with too late is cancelled', async () => 
   let cancelled = 0
   const stream = { pipe() {}, resume() {}, cancel: () => void cancelled++ }
   const { call, policies } = leaving({ status: 200, contentType: 'text/plain', body: stream })
-  const { one, told } = receiverOf(call)
+  const { one, reported } = receiverOf(call)
   admitCall(call, policies, one)
   await Bun.sleep(5)
-  expect([told, cancelled]).toEqual([[], 1])
+  expect([reported, cancelled]).toEqual([[], 1])
 })

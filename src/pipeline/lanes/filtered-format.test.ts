@@ -39,7 +39,7 @@ test('what a filter gives out at the end of a stream comes before its finish rea
     end: () => held,
   })
   const stream = answer.map(event => writer.write(event)).join('') + writer.end()
-  const told = stream
+  const reported = stream
     .split('\n\n')
     .filter(data => data.startsWith('data: {'))
     .map(data => JSON.parse(data.slice('data: '.length)) as Chunk)
@@ -48,7 +48,7 @@ test('what a filter gives out at the end of a stream comes before its finish rea
       ...(usage ? ['usage'] : []),
     ])
     .filter(one => !one.endsWith(' '))
-  expect(told).toEqual(['0 first', '1 other', '0 stop', '1 stop', 'usage'])
+  expect(reported).toEqual(['0 first', '1 other', '0 stop', '1 stop', 'usage'])
 })
 
 test('what a filter adds of its own at the end comes before the finish reason, too', () => {

@@ -171,7 +171,7 @@ test('a client that reads slowly keeps its stream for as long as its connection 
   expect(seen.text).toBe('abc!')
 })
 
-test('a gateway that stops tells the client so, and the record says interrupted', async () => {
+test('a gateway that stops sends the client an error, and the record says interrupted', async () => {
   const { send, seen, ends, opened, leave } = stream()
   send('half')
   await opened
@@ -191,10 +191,10 @@ test('a stream that said everything gets no error after its end', async () => {
 
 test('a gateway that stops before the first word answers with the status of the error', async () => {
   const { ends, seen, leave, control } = stream()
-  const told: GatewayError[] = []
-  control.onLeft = error => told.push(error)
+  const reported: GatewayError[] = []
+  control.onLeft = error => reported.push(error)
   leave(new GatewayError('overloaded', 'stopping'))
-  expect([told.map(error => error.kind), seen.cancelled]).toEqual([['overloaded'], 1])
+  expect([reported.map(error => error.kind), seen.cancelled]).toEqual([['overloaded'], 1])
   expect(ends.map(([outcome, status]) => [outcome, status])).toEqual([['interrupted', 503]])
 })
 

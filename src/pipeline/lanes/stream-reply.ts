@@ -27,19 +27,18 @@ interface StreamSource {
 }
 
 /**
- * Holds the stream back until its first content, then hands it over. The promise rejects with what
- * broke before that point: nothing has been sent and the router may try elsewhere.
+ * Holds the stream back until its first content, then hands it over. The promise rejects with what failed before that:
+ * nothing has been sent, and the router may try another deployment.
  */
 export function openStream(
   source: StreamSource,
   control: CallControl,
-  keepAlive: StreamKeepAlive,
+  settings: StreamSettings,
 ): Promise<AnswerStream> {
-  const pump = new StreamPump(source, control, keepAlive)
-  return pump.opened
+  return new StreamPump(source, control, settings).opened
 }
 
-interface StreamKeepAlive {
+interface StreamSettings {
   readonly timers: TimerWheel
   readonly deployment: Deployment
   /** Sent to a client after a while without data; ignored in its dialect. Empty = nothing may be sent. */
@@ -67,7 +66,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
   /** When that wait is over, by the timers' clock. */
   #contentDueMs = Infinity
   #phase: Phase = 'holding'
-  /** Waits for content, and then for the client's connection. */
+  /** Output that waits for content, and then for the client's connection. */
   #held: (Uint8Array | string)[] = []
   #heldBytes = 0
   #resolve!: (stream: AnswerStream) => void
@@ -75,12 +74,12 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
   #sink: AnswerSink | undefined
   #paused = false
   #cut = false
-  /** The upstream's answer is complete, and policies still ask about it. */
-  #asks = false
+  /** The upstream's answer is complete, and policies have not accepted it yet. */
+  #policiesPending = false
   /** Set after the upstream's terminal event, until its bytes end. */
   #drain: UpstreamDrain | undefined
 
-  constructor(source: StreamSource, control: CallControl, { timers, deployment, heartbeat }: StreamKeepAlive) {
+  constructor(source: StreamSource, control: CallControl, { timers, deployment, heartbeat }: StreamSettings) {
     super()
     this.#source = source
     this.#control = control
@@ -106,7 +105,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
     const held = this.#held
     this.#held = []
     for (const piece of held) sink.write(piece)
-    if (this.#phase === 'closed') this.#over(sink)
+    if (this.#phase === 'closed') this.#endSink(sink)
   }
 
   resume(): void {
@@ -127,34 +126,34 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
 
   interrupted(error: GatewayError): void {
     // The answer is complete; further bytes of the upstream are not needed.
-    if (this.#source.relay.terminated && !this.#asks) return this.#drain?.cancel()
+    if (this.#source.relay.terminated && !this.#policiesPending) return this.#drain?.cancel()
     this.#break(error, '', 'interrupted')
   }
 
   // ---- what the upstream's connection calls
 
   data(bytes: Uint8Array): void {
-    if (this.#phase === 'closed' || this.#asks) return this.#drain?.data(bytes)
+    if (this.#phase === 'closed' || this.#policiesPending) return this.#drain?.data(bytes)
     const { relay } = this.#source
     const out = relay.push(bytes)
     if (relay.failure) return this.#break(relay.failure, out)
     if (relay.steps !== this.#steps || this.#waitMs !== this.#contentWaitMs) this.#awaitContent()
-    if (relay.terminated && this.#source.late) return this.#ask(out, this.#source.late)
+    if (relay.terminated && this.#source.late) return this.#awaitPolicies(out, this.#source.late)
     // The terminal event may only be sent after the call is recorded.
     if (relay.terminated) this.#settleSuccess()
     this.#send(out)
     if (this.#phase === 'holding' && this.#mayOpen) this.#open()
     if (relay.terminated) this.#endAhead()
-    else if (this.#isOverUnsaid && !this.#paused) this.#wait(heartbeatMs)
+    else if (this.#isSilentlyComplete && !this.#paused) this.#wait(heartbeatMs)
   }
 
   end(): void {
-    if (this.#phase === 'closed' || this.#asks) return this.#drain?.over()
+    if (this.#phase === 'closed' || this.#policiesPending) return this.#drain?.over()
     const { relay, late } = this.#source
     const out = relay.end()
     if (relay.failure) return this.#break(relay.failure, out)
     if (late) {
-      this.#ask(out, late)
+      this.#awaitPolicies(out, late)
       return this.#drain?.over()
     }
     this.#settleSuccess()
@@ -164,9 +163,9 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
 
   fail(error: GatewayError): void {
     // After the terminal event a cut connection does not matter.
-    if (this.#phase === 'closed' || this.#asks) return this.#drain?.over()
+    if (this.#phase === 'closed' || this.#policiesPending) return this.#drain?.over()
     // The deployment's idle timeout was shorter than the wait for silence: the answer is complete all the same.
-    if (this.#isOverUnsaid && error.kind === 'upstream-timeout') return this.end()
+    if (this.#isSilentlyComplete && error.kind === 'upstream-timeout') return this.end()
     this.#break(error, '')
   }
 
@@ -185,13 +184,13 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
   override expired(): void {
     if (this.#phase === 'closed') return
     if (this.#control.left || this.#timers.nowMs() < this.#contentDueMs) {
-      if (this.#phase === 'holding') this.#holdOn()
-      else this.#beat()
-    } else if (this.#isOverUnsaid) this.#endUnsaid()
+      if (this.#phase === 'holding') this.#openOrWait()
+      else this.#sendHeartbeat()
+    } else if (this.#isSilentlyComplete) this.#endInSilence()
     else this.#break(this.#noContent(), '')
   }
 
-  #beat(): void {
+  #sendHeartbeat(): void {
     if (!this.#control.settled && !this.#paused) {
       if (this.#heartbeat) this.#sink?.write(this.#heartbeat)
       this.#wait(heartbeatMs)
@@ -205,7 +204,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
    * silent connections sooner: once an event arrives, or after the heartbeat interval, the client gets its headers.
    * Comments and pings are no events: within that interval another deployment may still answer.
    */
-  #holdOn(): void {
+  #openOrWait(): void {
     const { relay, late } = this.#source
     if (this.#control.left) this.#phase = 'closed'
     else if ((relay.received && late?.holds() !== true) || this.#heldMs() >= heartbeatMs) this.#open()
@@ -222,9 +221,9 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
     return relay.started || relay.complete || this.#heldBytes > holdBytesMax
   }
 
-  /** The upstream is done; the answer goes on, or is refused, when those who were asked have answered. */
-  #ask(out: Uint8Array | string, late: LateAnswer): void {
-    this.#asks = true
+  /** The upstream is done; the answer goes on, or is refused, when the policies have read it. */
+  #awaitPolicies(out: Uint8Array | string, late: LateAnswer): void {
+    this.#policiesPending = true
     this.#contentDueMs = Infinity
     this.#send(out)
     this.#drain = new UpstreamDrain(this.#source.exchange, this.#timers)
@@ -341,13 +340,13 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
   }
 
   /** The answer is complete, and its terminal event has not come. */
-  get #isOverUnsaid(): boolean {
+  get #isSilentlyComplete(): boolean {
     const { relay } = this.#source
     return relay.complete && relay.quietMs !== undefined
   }
 
   /** The answer is complete and the upstream is silent: the end of its bytes is not needed. */
-  #endUnsaid(): void {
+  #endInSilence(): void {
     this.end()
     this.#source.exchange.cancel()
   }
@@ -361,10 +360,10 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
     if (this.#phase === 'closed') return
     this.#phase = 'closed'
     this.#timers.cancel(this)
-    if (this.#sink) this.#over(this.#sink)
+    if (this.#sink) this.#endSink(this.#sink)
   }
 
-  #over(sink: AnswerSink): void {
+  #endSink(sink: AnswerSink): void {
     if (this.#cut) sink.abort()
     else sink.end()
   }

@@ -34,7 +34,7 @@ function started() {
   }
 }
 
-test('failures in a row make it cool down, which is told once per cooldown', () => {
+test('failures in a row make it cool down, which is reported once per cooldown', () => {
   const { cooldowns, begun, fail, is, pass } = started()
   fail()
   fail()

@@ -117,7 +117,7 @@ test('credentials of the agent and of STS sign the call, as long as they live', 
     expect(() => authorization!.readToken!(body, epochMs)).toThrow('without credentials of the role')
 })
 
-test('a file of a token that is not there is told without its content', () => {
+test('a missing file of a token is reported without its content', () => {
   const request = () => asked('', { ...webIdentity, AWS_WEB_IDENTITY_TOKEN_FILE: join(folder, 'none') })
   expect(request).toThrow('the file with the token for the AWS role cannot be read')
 })

@@ -204,7 +204,7 @@ for (const server of testServers('stored bodies'))
       expect(await isThere(other)).toBe(true)
     })
 
-    test('without a key to encrypt with nothing is stored, it is told once, and no room is lost', async () => {
+    test('without a key to encrypt with nothing is stored, it is reported once, and no room is lost', async () => {
       if (database.kind === 'sqlite') return
       await store.close()
       store = open({})
@@ -221,7 +221,7 @@ for (const server of testServers('stored bodies'))
       store = open(environmentOf(one))
       const kept = keep(bodiesOf(0, 3000))
       while (store.counts().waitingBytes > 0) await Bun.sleep(5)
-      // The statement fails, not the connection: it is lost, and told.
+      // The statement fails, not the connection: it is lost, and reported.
       expect(store.counts().lost.database).toBe(1)
       await database.sql`alter table elsewhere rename to call_bodies`
       expect(await isThere(kept)).toBe(false)

@@ -14,8 +14,8 @@ afterEach(async () => {
 async function open() {
   const made = await postgres!.create()
   cleanups.push(() => made.remove())
-  const told: boolean[] = []
-  const claim = (await claimSingleReplica(made.url, { reportHeld: held => told.push(held) }))!
+  const reported: boolean[] = []
+  const claim = (await claimSingleReplica(made.url, { reportHeld: held => reported.push(held) }))!
   cleanups.push(() => claim.release())
   const admin = new SQL(made.url, { max: 1 })
   cleanups.push(() => admin.close())
@@ -29,9 +29,15 @@ async function open() {
   return {
     url: made.url,
     claim,
-    told,
+    reported,
     admin,
     sessions,
+    /** Sessions that hold the lock. */
+    locking: async () => {
+      const rows = (await admin`select pid from pg_locks where locktype = 'advisory' and granted
+        and database = (select oid from pg_database where datname = current_database())`) as { pid: number }[]
+      return rows.map(({ pid }) => pid)
+    },
     end: (pid: number) => admin`select pg_terminate_backend(${pid})`,
   }
 }
@@ -41,34 +47,33 @@ const other = (url: string) => claimSingleReplica(url).catch(() => undefined)
 
 describe.skipIf(!postgres)('Postgres', () => {
   test('a claim whose connection was ended is taken again, and no other replica gets it', async () => {
-    const { url, claim, told, sessions, end } = await open()
+    const { url, claim, reported, sessions, locking, end } = await open()
     const [first] = await sessions()
     await end(first!.pid)
-    await until(async () => (await sessions()).some(one => one.pid !== first!.pid), 'a new session has it')
-    await Bun.sleep(100)
+    await until(async () => (await locking()).some(pid => pid !== first!.pid), 'a new session has it')
     expect(await other(url)).toBeUndefined()
-    expect([claim.held, told]).toEqual([true, []])
+    expect([claim.held, reported]).toEqual([true, []])
   })
 
-  test('when another was faster it is told; when that one ends, the claim comes back', async () => {
-    const { url, claim, told, sessions, end } = await open()
+  test('when another was faster it is reported; when that one ends, the claim comes back', async () => {
+    const { url, claim, reported, sessions, end } = await open()
     const [first] = await sessions()
     await end(first!.pid)
     let faster: Awaited<ReturnType<typeof other>>
     await until(async () => (faster = await other(url)), 'another starts')
-    await until(() => told.length > 0, 'it is told')
-    expect([claim.held, told]).toEqual([false, [false]])
+    await until(() => reported.length > 0, 'it is reported')
+    expect([claim.held, reported]).toEqual([false, [false]])
     // The replica that has it keeps it: only sessions of our own are terminated.
     await Bun.sleep(1200)
     expect([claim.held, faster!.held]).toEqual([false, true])
     await faster!.release()
     await until(() => claim.held, 'it is ours again')
-    expect(told).toEqual([false, true])
+    expect(reported).toEqual([false, true])
     expect(await other(url)).toBeUndefined()
   })
 
   test('a session of our own that the server believes alive does not keep us out', async () => {
-    const { url, claim, told, sessions, end } = await open()
+    const { url, claim, reported, sessions, end } = await open()
     const [first] = await sessions()
     await end(first!.pid)
     // As after a cut of the network: the server still has a session by our name, with the lock.
@@ -79,7 +84,7 @@ describe.skipIf(!postgres)('Postgres', () => {
     }[]
     await until(async () => (await sessions()).every(one => one.pid !== row!.pid), 'it was ended')
     await Bun.sleep(2500)
-    expect([claim.held, told]).toEqual([true, []])
+    expect([claim.held, reported]).toEqual([true, []])
     expect(await other(url)).toBeUndefined()
   })
 })

@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { until } from '../../../tests/support/until.ts'
 import { inOtherProcess } from './database-fixture.ts'
 import { openDatabase, transaction, whileAvailable } from './open.ts'
 import type { Database } from './open.ts'
@@ -228,12 +229,9 @@ for (const [what, reason, make] of strangers)
     make(stranger, here.path)
     const bytes = readFileSync(stranger)
     renameSync(stranger, here.path)
-    await refusal(here.put('lost'))
-    await Bun.sleep(1100)
-    expect(await refusal(here.put('lost'))).toMatchObject({
-      name: 'DatabaseMoved',
-      message: expect.stringContaining(reason),
-    })
+    // It is looked into when it has not changed for a second.
+    await until(async () => (await refusal(here.put('lost')))?.message.includes(reason), 'the reason is reported')
+    expect(await refusal(here.put('lost'))).toMatchObject({ name: 'DatabaseMoved' })
     expect(readFileSync(here.path).equals(bytes)).toBe(true)
     copyFileSync(here.backup, `${here.path}.copy`)
     renameSync(`${here.path}.copy`, here.path)

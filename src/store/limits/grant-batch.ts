@@ -121,7 +121,7 @@ export class Batch {
   seal(nowMs: number): void {
     for (const counter of this.counters) {
       counter.place = 0
-      const wanted = counter.ahead(nowMs)
+      const wanted = counter.wantedAhead(nowMs)
       this.wanted.push(wanted)
       this.reports.push(counter.report(nowMs, wanted))
     }

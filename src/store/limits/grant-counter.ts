@@ -3,13 +3,13 @@ import type { BudgetCounter, BudgetScope } from './budget-counters.ts'
 import type { CounterKind, CounterReport } from './grant-script.ts'
 import { SlidingWindow } from './sliding-window.ts'
 
-/** Of the use of a second: a grant covers three, and the next is asked for when one is left. */
+/** A grant covers the use of three seconds; the next one is requested when that of one second is left. */
 const grantSeconds = 3
 /** After a recall every change is reported at once, and nothing is asked for ahead. */
 const eagerMs = 5000
 /** What was not granted in full is not requested again before. */
 const aheadPauseMs = 250
-/** A report of what changed here waits for others that long: what is held counts in full meanwhile. */
+/** How long a report of changes waits for others to go with: what is held counts in full meanwhile. */
 const reportMs = 5000
 /** Running calls are reported anew before the counter's key in Redis expires. */
 const renewMs = 30_000
@@ -68,9 +68,9 @@ export class Counter {
   place = 0
   /** Redis does not know its present state. */
   isChanged = false
-  /** Until then every change is urgent. */
+  /** Until then every change is reported at once. */
   eagerUntilMs = 0
-  /** Certainly no room before, at `refusedLimit`. */
+  /** Until then there is certainly no room under a limit of `refusedLimit`. */
   refusedUntilMs = 0
   refusedLimit = 0
   #room = 0
@@ -225,7 +225,7 @@ export class Counter {
   }
 
   /** How much to ask for ahead; 0 = enough is held, or others are short of it. */
-  ahead(nowMs: number): number {
+  wantedAhead(nowMs: number): number {
     if (this.kind === 'parallel_requests' || nowMs < this.eagerUntilMs || nowMs < this.#aheadAfterMs) return 0
     const perSecond = Math.max(this.#perSecond, this.#usedInTick / grantSeconds)
     return this.unspent > perSecond ? 0 : Math.ceil(perSecond * grantSeconds - this.unspent)

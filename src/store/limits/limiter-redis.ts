@@ -23,15 +23,15 @@ import type { ReservedAmounts, UsedAmounts } from './grant-verdict.ts'
 import { RedisLink } from './redis-link.ts'
 import { ownShareOf, shownShare, uncheckable } from './without-redis.ts'
 
-/** How often a replica is heard, looks after its grants, and probes a Redis that is away. */
+/** How often a replica reports itself, checks its grants, and probes a Redis that does not answer. */
 const tickMs = 1000
-/** A call waits so long for what other replicas hold. For Redis itself it waits less: see `RedisLink`. */
+/** How long a call waits for what other replicas hold. For Redis itself it waits less: see `RedisLink`. */
 const decisionMs = 5000
 /** Time to give back what is held at the end. */
 const leaveMs = 1000
 const leavePollMs = 5
-/** Redis forgets a replica after minutes; one that was away for longer begins anew under another name. */
-const nameMs = 60_000
+/** Redis forgets a replica after minutes: without an answer for this time it goes on under a new id. */
+const replicaIdMsMax = 60_000
 
 interface RedisLimiterOptions {
   readonly url: string
@@ -54,8 +54,8 @@ export class RedisLimiter implements Limiter, TickTask {
   readonly #link: RedisLink
   readonly #keys: LimitKeys
   readonly #counters: CounterTable
-  /** To be reported by the next exchange. */
-  readonly #urgent = new Set<Counter>()
+  /** Counters that the next exchange reports. */
+  readonly #unreported = new Set<Counter>()
   #queue: WaitingCall[] = []
   readonly #retries = new GrantRetries(calls => {
     this.#queue.unshift(...calls)
@@ -64,10 +64,10 @@ export class RedisLimiter implements Limiter, TickTask {
   #isScheduled = false
   #replica = crypto.randomUUID()
   #number = 0
-  /** Other replicas, as of the last answer; undefined = Redis has not answered yet. */
+  /** Ids of the other replicas, as of the last answer; undefined = Redis has not answered yet. */
   #others: readonly string[] | undefined
   /** When the last exchange that was answered was sent. */
-  #heardMs = -Infinity
+  #answeredMs = -Infinity
   #sentMs = -Infinity
   /** It has spent more than was granted, while Redis was away. */
   #isOverspent = false
@@ -143,9 +143,9 @@ export class RedisLimiter implements Limiter, TickTask {
       const from = performance.now()
       this.#recalled([...this.#counters.keys()])
       void this.#send(new Batch())
-      const isReported = () => this.#urgent.size === 0 && !this.#counters.values().some(one => one.isBusy)
+      const isReported = () => this.#unreported.size === 0 && !this.#counters.values().some(one => one.isBusy)
       for (; performance.now() - from < leaveMs; await Bun.sleep(leavePollMs))
-        if (isReported() && this.#heardMs >= from) break
+        if (isReported() && this.#answeredMs >= from) break
     }
     this.#closed = true
     this.#retries.close()
@@ -177,11 +177,11 @@ export class RedisLimiter implements Limiter, TickTask {
   }
 
   charge(amounts: readonly BudgetAmount[]): void {
-    this.#tell(this.#options.budgets.charge(amounts))
+    this.#reportBudgets(this.#options.budgets.charge(amounts))
   }
 
   stored(amounts: readonly StoredAmount[]): void {
-    this.#tell(this.#options.budgets.stored(amounts))
+    this.#reportBudgets(this.#options.budgets.stored(amounts))
   }
 
   recount(scopes: readonly LimitScope[]): void {
@@ -189,7 +189,7 @@ export class RedisLimiter implements Limiter, TickTask {
   }
 
   /** Reports what this process knows of budgets in use. */
-  #tell(scopes: readonly LimitScope[]): void {
+  #reportBudgets(scopes: readonly LimitScope[]): void {
     for (const counter of this.#counters.of(scopes, performance.now())) {
       counter.isChanged = true
       this.#report(counter)
@@ -198,7 +198,7 @@ export class RedisLimiter implements Limiter, TickTask {
 
   /** Whether what is held covers the call. Grants that Redis may have given to others are not spent any more. */
   #fits(counters: readonly Counter[], need: CallNeed, nowMs: number): boolean {
-    if (nowMs - this.#heardMs > spendMs) return counters.length === 0
+    if (nowMs - this.#answeredMs > spendMs) return counters.length === 0
     for (const counter of counters) if (counter.unspent < counter.amount(need)) return false
     return true
   }
@@ -206,13 +206,13 @@ export class RedisLimiter implements Limiter, TickTask {
   #spend(counters: readonly Counter[], need: CallNeed, nowMs: number): LimitVerdict {
     for (const counter of counters) {
       counter.spend(counter.amount(need), nowMs)
-      if (!counter.isBusy && counter.ahead(nowMs) > 0) this.#report(counter)
+      if (!counter.isBusy && counter.wantedAhead(nowMs) > 0) this.#report(counter)
     }
     return new CounterReservation(this, { counters, need, takenMs: nowMs })
   }
 
   #report(counter: Counter): void {
-    this.#urgent.add(counter)
+    this.#unreported.add(counter)
     this.#schedule()
   }
 
@@ -313,7 +313,7 @@ export class RedisLimiter implements Limiter, TickTask {
   /** Calls in order, as far as none of their counters is in another exchange; then what is to be reported. */
   #nextBatch(nowMs: number): Batch {
     const batch = new Batch()
-    const mayUseHeld = nowMs - this.#heardMs <= spendMs
+    const mayUseHeld = nowMs - this.#answeredMs <= spendMs
     const left: WaitingCall[] = []
     for (const call of this.#queue) {
       if (call.isDecided) continue
@@ -322,20 +322,20 @@ export class RedisLimiter implements Limiter, TickTask {
       else if (batch.isFull || !batch.add(call, mayUseHeld)) left.push(call)
     }
     this.#queue = left
-    for (const counter of this.#urgent) {
+    for (const counter of this.#unreported) {
       if (batch.isFull) break
       if (!counter.isBusy && counter.place === 0) batch.include(counter)
     }
     batch.seal(nowMs)
-    for (const counter of batch.counters) this.#urgent.delete(counter)
+    for (const counter of batch.counters) this.#unreported.delete(counter)
     return batch
   }
 
   async #send(batch: Batch): Promise<void> {
     const sentMs = performance.now()
-    if (sentMs - this.#heardMs > nameMs && this.#heardMs > 0) this.#beginAnew()
+    if (sentMs - this.#answeredMs > replicaIdMsMax && this.#answeredMs > 0) this.#takeNewId()
     this.#sentMs = sentMs
-    const known = this.#isOverspent ? 'overspent' : this.#heardMs > 0 ? 'known' : 'new'
+    const known = this.#isOverspent ? 'overspent' : this.#answeredMs > 0 ? 'known' : 'new'
     const standing = this.#isLeaving ? 'leaving' : known
     const { keys, values } = parametersOf(this.#keys, {
       replica: this.#replica,
@@ -362,7 +362,7 @@ export class RedisLimiter implements Limiter, TickTask {
     // Others may have been granted what was held before.
     if (wasAway) for (const counter of this.#counters.values()) counter.drop()
     if (standing === 'overspent') this.#isOverspent = false
-    this.#heardMs = Math.max(this.#heardMs, sentMs)
+    this.#answeredMs = Math.max(this.#answeredMs, sentMs)
     this.#others = answer.others
     // Before the verdicts, of which some may spend what is held.
     await this.#link.answered()
@@ -377,7 +377,7 @@ export class RedisLimiter implements Limiter, TickTask {
     for (const counter of counters) {
       counter.isBusy = false
       counter.isChanged = true
-      this.#urgent.add(counter)
+      this.#unreported.add(counter)
     }
     for (const call of waiting) call.giveBack()
     this.#queue.unshift(...waiting)
@@ -455,14 +455,14 @@ export class RedisLimiter implements Limiter, TickTask {
   #reportAll(): void {
     for (const counter of this.#counters.values()) {
       counter.isChanged = true
-      this.#urgent.add(counter)
+      this.#unreported.add(counter)
     }
   }
 
-  #beginAnew(): void {
+  #takeNewId(): void {
     this.#replica = crypto.randomUUID()
     this.#number = 0
-    this.#heardMs = -Infinity
+    this.#answeredMs = -Infinity
   }
 
   #tick(): void {
@@ -471,8 +471,8 @@ export class RedisLimiter implements Limiter, TickTask {
     for (const call of [...this.#queue, ...this.#retries.calls])
       if (nowMs - call.sinceMs > decisionMs) call.refuseForShortage()
     for (const counter of this.#counters.values()) {
-      if (counter.tick(nowMs)) this.#urgent.add(counter)
-      if (counter.isEmpty(nowMs) && !this.#urgent.has(counter)) this.#counters.delete(counter)
+      if (counter.tick(nowMs)) this.#unreported.add(counter)
+      if (counter.isEmpty(nowMs) && !this.#unreported.has(counter)) this.#counters.delete(counter)
     }
     if (!this.#link.reachable) this.#probing ??= this.#send(new Batch()).finally(() => (this.#probing = undefined))
     else {

@@ -26,7 +26,7 @@ test.each([
   expect(visibleUsage(caller(role, parts))).toEqual(seen)
 })
 
-test('a key that asks for another is told so', () => {
+test('a key that asks for another gets that error', () => {
   expect(() => checkRequestedKey(caller('key'), 'key-2')).toThrow('a key may only read its own calls')
   expect(() => checkRequestedKey(caller('key'), 'key-1')).not.toThrow()
   expect(() => checkRequestedKey(caller('proxy_admin'), 'key-2')).not.toThrow()
