@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { atEndOfTick, tickClock } from './end-of-tick.ts'
+import { atEndOfTick, inTickOfItsOwn, tickClock } from './end-of-tick.ts'
 
 const task = (work: () => void) => ({ endOfTick: work })
 
@@ -52,4 +52,25 @@ test('the clock of the tick goes on where nothing else happens', async () => {
   const readMs = tickClock.monotonicMs()
   await Bun.sleep(5)
   expect(tickClock.monotonicMs()).toBeGreaterThanOrEqual(readMs + 4)
+})
+
+test('tasks with a tick of their own run one a tick; the first at once, the next one after one that throws too', async () => {
+  const seen: string[] = []
+  const nextTick = () => new Promise(resolve => setImmediate(resolve))
+  inTickOfItsOwn(() => seen.push('first'))
+  inTickOfItsOwn(() => seen.push('second'))
+  inTickOfItsOwn(() => seen.push('third'))
+  expect(seen).toEqual(['first'])
+  await nextTick()
+  inTickOfItsOwn(() => seen.push('fourth'))
+  expect(seen).toEqual(['first', 'second'])
+  for (let tick = 0; tick < 3; tick++) await nextTick()
+  expect(seen).toEqual(['first', 'second', 'third', 'fourth'])
+  const broken = () => {
+    throw new Error('broken')
+  }
+  expect(() => inTickOfItsOwn(broken)).toThrow('broken')
+  inTickOfItsOwn(() => seen.push('fifth'))
+  await nextTick()
+  expect(seen.at(-1)).toBe('fifth')
 })

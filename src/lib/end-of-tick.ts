@@ -43,6 +43,26 @@ export const tickClock: Clock = {
   },
 }
 
+let isTickTaken = false
+const waitingForTicks: (() => void)[] = []
+
+/**
+ * Runs the tasks that are given to it in as many ticks, in the order of the calls; now if none has run in this tick.
+ * For work of a millisecond or more: between two of them, everything else that waits has its turn.
+ */
+export function inTickOfItsOwn(task: () => void): void {
+  if (isTickTaken) return void waitingForTicks.push(task)
+  isTickTaken = true
+  setImmediate(nextTick)
+  task()
+}
+
+function nextTick(): void {
+  isTickTaken = false
+  const task = waitingForTicks.shift()
+  if (task) inTickOfItsOwn(task)
+}
+
 function scheduleEnd(): void {
   if (isEndScheduled) return
   isEndScheduled = true

@@ -199,3 +199,26 @@ test('a large body is collected in one buffer; one that lies about its length co
   lying.fail(gone)
   expect(await kindOf(cut)).toBe('client-closed')
 })
+
+test('large bodies are handed over one in a tick, and not to a client that left meanwhile', async () => {
+  const large = Buffer.alloc(300 * 1024, 'x')
+  const seen: string[] = []
+  const nextTick = () => new Promise(resolve => setImmediate(resolve))
+  await nextTick()
+  const bodies = ['first', 'second', 'third', 'small'].map(name => {
+    const { body } = bench()
+    const failed = (error: GatewayError) => seen.push(`${name}: ${error.kind}`)
+    body.read(1024 * 1024, { whole: whole => seen.push(`${name}: ${whole.length}`), failed })
+    return body
+  })
+  for (const [index, body] of bodies.entries()) {
+    body.push(index === 3 ? bytes('abc') : large)
+    body.end()
+    expect([body.ended, body.awaited]).toEqual([true, false])
+  }
+  expect(seen).toEqual([`first: ${large.length}`, 'small: 3'])
+  bodies[1]!.fail(gone)
+  await nextTick()
+  await nextTick()
+  expect(seen.slice(2)).toEqual(['second: client-closed', `third: ${large.length}`])
+})

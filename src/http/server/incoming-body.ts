@@ -2,6 +2,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import { bodyTooLarge } from '../../core/request.ts'
 import type { BodyReader, RequestBody } from '../../core/request.ts'
+import { inTickOfItsOwn } from '../../lib/end-of-tick.ts'
 import type { BodyMemory } from './body-memory.ts'
 
 /** The connection, as the body sees it: flow control. */
@@ -22,6 +23,8 @@ export const answeredEarly = (): GatewayError =>
 
 /** High-water mark of the buffer before the body is read, and for a slow reader. */
 export const highWaterBytes = 256 * 1024
+/** Reading a larger one takes so long that others are not read in the same tick: small requests would wait for all. */
+const largeBytes = 256 * 1024
 /** Up to here a body stays in the pieces that it came in. */
 const piecesBytesMax = 1024 * 1024
 /** A view costs about 100 bytes: of many pieces, those below `smallBytes` are copied into shared blocks. */
@@ -79,7 +82,7 @@ export class IncomingBody implements RequestBody {
 
   /** A reader waits for more of it. */
   get awaited(): boolean {
-    return this.#reader !== undefined || this.#waiter !== undefined
+    return !this.#ended && (this.#reader !== undefined || this.#waiter !== undefined)
   }
 
   read(bytesMax: number, reader: BodyReader): void {
@@ -158,9 +161,8 @@ export class IncomingBody implements RequestBody {
 
   end(): void {
     this.#ended = true
-    const reader = this.#reader
-    this.#reader = undefined
-    reader?.whole(this.#take())
+    if (this.#reader && this.#bytes > largeBytes) inTickOfItsOwn(() => this.#handOver())
+    else this.#handOver()
     this.#waiter?.resolve(undefined)
     this.#waiter = undefined
   }
@@ -178,6 +180,13 @@ export class IncomingBody implements RequestBody {
   }
 
   // ---- inside
+
+  /** The client may have left before. */
+  #handOver(): void {
+    const reader = this.#reader
+    this.#reader = undefined
+    reader?.whole(this.#take())
+  }
 
   /** Takes memory for `bytes` of this body; true = there is not so much, and the body has failed. */
   #lacksMemory(bytes: number): boolean {

@@ -40,6 +40,9 @@ const defaultJsonLimits: JsonLimits = { depth: 64, fields: 1000, tokens: 200_000
 /** Above this size a body is never parsed or written anew as a whole by the forward lane: only its shape is. */
 const parseWholeBytesMax = 256 * 1024
 
+/** What `mentions` searches of each long string. */
+const beginningBytes = 64
+
 /** A name that stands twice in one object. */
 export interface RepeatedName {
   readonly name: string
@@ -150,9 +153,9 @@ export class JsonBody {
   }
 
   /**
-   * Whether `isFound` says so of a part of the body. Parts are all but what lies behind the first 4096 bytes of longer
-   * strings, unless `isSearched` says so of the 16 characters (Latin-1) that one begins with: texts and images are most
-   * of a large body, and a search through them is what it costs.
+   * Whether `isFound` says so of a part of the body. Parts are all but what lies behind the first 64 bytes of strings
+   * of more than 4096, unless `isSearched` says so of the 16 characters (Latin-1) that one begins with: texts and
+   * images are most of a large body, and a search through them is what it costs.
    */
   mentions(isFound: (part: Buffer) => boolean, isSearched: (beginning: string) => boolean): boolean {
     const bytes = asBuffer(this.bytes)
@@ -161,7 +164,7 @@ export class JsonBody {
     for (let next = 0; next < strings.length; next += 2) {
       const start = strings[next]!
       if (isSearched(bytes.toString('latin1', start + 1, start + 17))) continue
-      if (isFound(bytes.subarray(from, start + longStringBytes))) return true
+      if (isFound(bytes.subarray(from, start + beginningBytes))) return true
       from = strings[next + 1]!
     }
     return isFound(from === 0 ? bytes : bytes.subarray(from))
