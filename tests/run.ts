@@ -7,11 +7,12 @@
  * to every file.
  *
  * Upper bounds of wall-clock time stand only in `*.timing.test.ts`, written as `toBeLessThan` or `toBeWithin`. These
- * files run after everything else, the short ones of a room in one process; those that mostly wait run beside the others,
- * where a bound is only harder to keep. One that missed a bound so runs again, with nothing beside it, and that counts. A
- * bound that is missed while other processes, disks or the host of a virtual machine take it away counts neither as passed
- * nor as failed (`timing: N missed on a loaded machine`); on a calm machine it fails, and every other failure of such a
- * file fails on both.
+ * files begin when no other waits for its turn, the short ones of a room in one process; those that mostly wait run beside
+ * all others. What runs beside them only makes a bound harder to keep. One that missed a bound so runs again, with nothing
+ * beside it, and that counts. Those that judge one time by another, or by something else where the machine is busy, have
+ * nothing beside them at all. A bound that is missed while other processes, disks or the host of a virtual machine take it
+ * away counts neither as passed nor as failed (`timing: N missed on a loaded machine`); on a calm machine it fails, and
+ * every other failure of such a file fails on both.
  */
 import { Glob } from 'bun'
 import { readFileSync } from 'node:fs'
@@ -60,8 +61,11 @@ if (files.length === 0) {
   console.log(`no test file has ${only.map(part => `'${part}'`).join(' or ')} in its path`)
   process.exit(1)
 }
-// What measures time runs alone, after everything else.
+// What measures time runs after everything else.
 const measures = (file: string) => /\.timing\.test\.ts$/.test(file)
+/** Of these, what others take of the machine might also hide something. */
+const comparesTimes = (file: string) =>
+  /^tests\/(e2e\/passwords|guardrails\/stream-delay|web\/first-view)\.timing\.test\.ts$/.test(file)
 /**
  * What mostly waits, for time to pass or for processes that it kills and starts, takes turns of its own beside the others,
  * and theirs when it is done.
@@ -72,7 +76,7 @@ const waits = (file: string) =>
   /(sqlite|sign-in-ends)\.timing\.test\.ts$/.test(file)
 const drivesBrowser = (file: string) => file.startsWith('tests/web/')
 /** Rooms whose files take longest, first, and in each the largest files: what is left for the end is short. */
-const rooms = [/^tests\/(sdk|fuzz)\//, /^tests\/(?!e2e)/, /^tests\//]
+const rooms = [/^tests\/(sdk|fuzz)\//, /^src\/store\//, /^tests\/(?!e2e)/, /^tests\//]
 const roomOf = (file: string) => (rooms.findIndex(room => room.test(file)) + rooms.length + 1) % (rooms.length + 1)
 const bytesOf = (file: string) => Bun.file(join(root, file)).size
 const together = files
@@ -84,9 +88,12 @@ const grouped = (list: readonly string[]) =>
 const browsers = grouped(together.filter(drivesBrowser))
 const others = grouped(together.filter(file => !drivesBrowser(file)))
 const waiting = eachAlone(files.filter(waits).sort())
-const last = grouped(files.filter(file => measures(file) && !waits(file)).sort())
+const timing = files.filter(file => measures(file) && !waits(file)).sort()
+const bounds = grouped(timing.filter(file => !comparesTimes(file)))
+/** With nothing beside it. */
+const last = grouped(timing.filter(comparesTimes))
 
-let onlyTimingIsLeft = false
+let isLast = false
 const results: FileResult[] = []
 /** `untilS`: when it ended, in seconds of the run. */
 const processes: (ProcessResult & { files: readonly string[]; untilS: number })[] = []
@@ -98,9 +105,9 @@ await Promise.all([
   only.length === 0 && checkTypes(),
   inTurn(browsersAtOnce, browsers, others),
   inTurn(othersAtOnce, others),
-  inTurn(2, waiting, others),
+  inTurn(2, waiting, others, bounds),
 ])
-onlyTimingIsLeft = true
+isLast = true
 await inTurn(1, last)
 await templates.remove()
 
@@ -170,7 +177,7 @@ async function run(group: readonly string[]): Promise<void> {
     ...(!group.some(measures) && javascriptCore),
   })
   processes.push({ ...result, files: group, untilS: performance.now() / 1000 })
-  const again = onlyTimingIsLeft && group.length === 1 ? [] : result.overBounds
+  const again = isLast && group.length === 1 ? [] : result.overBounds
   for (const file of again) console.log(`${file} missed a bound and runs again alone`)
   last.push(...eachAlone(again))
   results.push(...result.results.filter(({ file }) => !again.includes(file)))
