@@ -5,31 +5,21 @@
 import { mergeAnthropicUsage, readAnthropicUsage, runsCode, withFacts } from '../../core/usage/anthropic-usage.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { endingOf, messagesFinishReasons } from '../../core/dialects/finish-reasons.ts'
-import type { StreamRelay } from '../../core/format.ts'
 import type { Usage } from '../../core/usage/usage.ts'
-import { ChoiceStates, endWaitMs, unfinishedStream } from '../../core/dialects/stream-end.ts'
-import { frameSplitter } from '../../lib/frame-splitter.ts'
+import { ChoiceStates, endWaitMs } from '../../core/dialects/stream-end.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { frameworkError } from '../../core/dialects/error-body.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { isWholeEvent } from '../common/last-event.ts'
+import { EventRelay } from '../common/event-relay.ts'
 import { anthropicErrorEvent, broken, failureOf, namedEvent } from './error.ts'
 
 /**
  * Complete at a stop reason that no content follows; a complete stream without `message_stop` gets one. The events
  * `[DONE]` and all that follow the end are left out.
  */
-export class MessagesRelay implements StreamRelay {
-  started = false
-  received = false
-  steps = 0
-  terminated = false
-  failure: GatewayError | undefined
-  contentEvents = 0
-  contentCharacters = 0
+export class MessagesRelay extends EventRelay {
   readonly #publicModel: string
-  readonly #splitter = frameSplitter('sse')
   /** A message is a single choice. */
   readonly #message = new ChoiceStates()
   #counts: Json = {}
@@ -38,6 +28,7 @@ export class MessagesRelay implements StreamRelay {
   #counted = false
 
   constructor(publicModel: string) {
+    super()
     this.#publicModel = publicModel
   }
 
@@ -55,38 +46,19 @@ export class MessagesRelay implements StreamRelay {
     return usage && this.complete && !this.#counted ? { ...usage, outputTokens: 0 } : usage
   }
 
-  push(bytes: Uint8Array): string {
-    if (this.failure) return ''
-    let out = ''
-    try {
-      for (const frame of this.#splitter.push(bytes)) {
-        out += this.#frame(frame)
-        if (this.failure) break
-      }
-    } catch (cause) {
-      this.failure = broken('an event that cannot be read', cause)
-    }
-    return out
-  }
-
-  end(): string {
-    let out = ''
-    // Some servers leave the last blank line out; half an event is worth nothing.
-    if (!this.failure && isWholeEvent(this.#splitter.rest())) out = this.push(Buffer.from('\n\n'))
-    if (this.failure || this.terminated) return out
-    if (!this.complete) {
-      this.failure = unfinishedStream()
-      return out
-    }
-    this.terminated = true
-    return out + namedEvent('message_stop', '{"type":"message_stop"}')
-  }
-
   errorEvent(error: GatewayError): string {
     return anthropicErrorEvent(error)
   }
 
-  #frame({ event, data }: Frame): string {
+  protected unreadable(cause: unknown): GatewayError {
+    return broken('an event that cannot be read', cause)
+  }
+
+  protected terminalEvent(): string {
+    return namedEvent('message_stop', '{"type":"message_stop"}')
+  }
+
+  protected read({ event, data }: Frame): string {
     // After the terminal event nothing may follow; some hosts send a `[DONE]` that this dialect does not know.
     if (this.terminated || data === '[DONE]') return ''
     const body = parsed(data)

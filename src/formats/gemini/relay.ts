@@ -6,14 +6,14 @@
 import { frameworkError } from '../../core/dialects/error-body.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { endingOf, geminiFinishReason, geminiFinishReasons } from '../../core/dialects/finish-reasons.ts'
-import type { StreamRelay } from '../../core/format.ts'
 import { GeminiUsage } from '../../core/usage/gemini-usage.ts'
 import type { Usage } from '../../core/usage/usage.ts'
-import { silentEndMs, unfinishedStream } from '../../core/dialects/stream-end.ts'
+import { silentEndMs } from '../../core/dialects/stream-end.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
-import { SseSplitter } from '../../lib/sse.ts'
+import type { Frame } from '../../lib/frame.ts'
 import { isObject, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { EventRelay } from '../common/event-relay.ts'
 import { answerLimits } from '../common/whole-answer.ts'
 import type { StreamFraming } from './stream-framing.ts'
 import { errorOfEvent, geminiErrorBody } from './error.ts'
@@ -23,18 +23,10 @@ import { broken, objectsOrOne } from './json-names.ts'
 const eventBytesMax = 64 * 1024 * 1024
 
 /** Complete when every candidate that began has its finish reason, or the prompt was blocked. */
-export class GenerateRelay implements StreamRelay {
-  started = false
-  received = false
-  steps = 0
-  terminated = false
+export class GenerateRelay extends EventRelay {
   readonly quietMs = silentEndMs
-  failure: GatewayError | undefined
-  contentEvents = 0
-  contentCharacters = 0
   readonly #framing: StreamFraming
   readonly #modelJson: string
-  readonly #splitter = new SseSplitter(eventBytesMax)
   /** Candidates that have begun and not ended. */
   readonly #open = new Set<number>()
   readonly #finished = new Set<number>()
@@ -44,6 +36,7 @@ export class GenerateRelay implements StreamRelay {
   readonly #reports = new GeminiUsage()
 
   constructor(publicModel: string, framing: StreamFraming) {
+    super(eventBytesMax)
     this.#framing = framing
     this.#modelJson = JSON.stringify(publicModel)
   }
@@ -54,36 +47,6 @@ export class GenerateRelay implements StreamRelay {
 
   get usage(): Usage | undefined {
     return this.#reports.usage()
-  }
-
-  push(bytes: Uint8Array): string {
-    if (this.failure) return ''
-    let out = ''
-    try {
-      for (const { data } of this.#splitter.push(bytes)) {
-        // Some hosts end with a mark that this dialect does not know.
-        if (data.startsWith('[DONE]')) continue
-        out += this.#take(data)
-        if (this.failure) break
-      }
-    } catch (cause) {
-      this.failure =
-        cause instanceof GatewayError ? cause : broken("an event of the upstream's stream is not a JSON object", cause)
-    }
-    return out
-  }
-
-  end(): string {
-    let out = ''
-    // Some servers leave the last blank line out; half an event is worth nothing.
-    if (!this.failure && isWhole(this.#splitter.rest())) out = this.push(Buffer.from('\n\n'))
-    if (this.failure) return out
-    if (!this.complete) {
-      this.failure = unfinishedStream()
-      return out
-    }
-    this.terminated = true
-    return out + this.#release() + this.#framing.end()
   }
 
   /** The held answer is not sent: a client that has seen the last answer takes the stream for complete. */
@@ -97,7 +60,18 @@ export class GenerateRelay implements StreamRelay {
     return held === '' ? '' : this.#framing.element(held)
   }
 
-  #take(data: string): string {
+  protected unreadable(cause: unknown): GatewayError {
+    if (cause instanceof GatewayError) return cause
+    return broken("an event of the upstream's stream is not a JSON object", cause)
+  }
+
+  protected terminalEvent(): string {
+    return this.#release() + this.#framing.end()
+  }
+
+  protected read({ data }: Frame): string {
+    // Some hosts end with a mark that this dialect does not know.
+    if (data.startsWith('[DONE]')) return ''
     const out = this.#release()
     const body = JsonBody.read(Buffer.from(data, 'utf8'), answerLimits)
     const event = body.parse()
@@ -157,13 +131,4 @@ function charactersOf(part: Json): number {
   if (isObject(part.functionCall)) return JSON.stringify(part.functionCall.args ?? {}).length
   // Pictures, sound, code: there is content, of unknown tokens.
   return Object.keys(part).some(name => name !== 'thought' && name !== 'thoughtSignature') ? 1 : 0
-}
-
-function isWhole(rest: string): boolean {
-  if (!rest.startsWith('data:')) return false
-  try {
-    return isObject(JSON.parse(rest.slice('data:'.length)))
-  } catch {
-    return false
-  }
 }

@@ -4,15 +4,12 @@
  */
 import { frameworkError } from '../../../core/dialects/error-body.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import type { StreamRelay } from '../../../core/format.ts'
 import { readResponsesUsage } from '../../../core/usage/responses-usage.ts'
 import type { Usage } from '../../../core/usage/usage.ts'
-import { unfinishedStream } from '../../../core/dialects/stream-end.ts'
-import { frameSplitter } from '../../../lib/frame-splitter.ts'
 import type { Frame } from '../../../lib/frame.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
-import { isWholeEvent } from '../../common/last-event.ts'
+import { EventRelay } from '../../common/event-relay.ts'
 import { failureOf, responseError, sseEvent } from './response-object.ts'
 
 /** Say that the connection is alive; '' = an event without a name. */
@@ -31,50 +28,19 @@ const wholeEvents = new Set([
  * Complete at `response.completed` or `response.incomplete`, which also end it. `previousId` = the client's
  * `previous_response_id`, which the upstream never saw and the answer repeats; anything but a string = none.
  */
-export class ResponsesRelay implements StreamRelay {
-  started = false
-  received = false
-  steps = 0
+export class ResponsesRelay extends EventRelay {
   complete = false
-  terminated = false
-  failure: GatewayError | undefined
   usage: Usage | undefined
-  contentEvents = 0
-  contentCharacters = 0
   readonly #publicModel: string
   readonly #previousId: unknown
-  readonly #splitter = frameSplitter('sse')
   #sequence = -1
   /** The response as last seen whole. */
   #response: Json | undefined
 
   constructor(publicModel: string, previousId: unknown) {
+    super()
     this.#publicModel = publicModel
     this.#previousId = previousId
-  }
-
-  push(bytes: Uint8Array): string {
-    if (this.failure) return ''
-    let out = ''
-    try {
-      for (const frame of this.#splitter.push(bytes)) {
-        out += this.#frame(frame)
-        if (this.failure) break
-      }
-    } catch (cause) {
-      this.failure = new GatewayError('upstream-broken', "the upstream's stream does not follow its protocol", {
-        cause,
-      })
-    }
-    return out
-  }
-
-  end(): string {
-    // Some servers leave the last blank line out; half an event is worth nothing.
-    const isLeft = !this.failure && isWholeEvent(this.#splitter.rest())
-    const out = isLeft ? this.push(Buffer.from('\n\n')) : ''
-    if (!this.failure && !this.complete) this.failure = unfinishedStream()
-    return out
   }
 
   errorEvent(error: GatewayError): string {
@@ -89,7 +55,16 @@ export class ResponsesRelay implements StreamRelay {
     return sseEvent('response.failed', `{"type":"response.failed",${sequence},"response":${JSON.stringify(response)}}`)
   }
 
-  #frame({ event, data }: Frame): string {
+  protected unreadable(cause: unknown): GatewayError {
+    return new GatewayError('upstream-broken', "the upstream's stream does not follow its protocol", { cause })
+  }
+
+  /** Without it a stream is not complete. */
+  protected terminalEvent(): string {
+    return ''
+  }
+
+  protected read({ event, data }: Frame): string {
     // After the terminal event nothing may follow; some hosts send a `[DONE]` that this dialect does not know.
     if (this.terminated || data === '[DONE]') return ''
     const body: unknown = JSON.parse(data)
