@@ -13,3 +13,6 @@ export const secretFields: ReadonlySet<string> = new Set<keyof Params>([
   'aws_secret_access_key',
   'aws_session_token',
 ])
+
+/** Keys anywhere in the file whose values may be secret, by their names: errors do not show them. */
+export const secretName = /key|secret|(?<!per_\w*)token$|^proxy$|credentials|password|headers$|url$|base$|endpoint$/
