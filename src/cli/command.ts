@@ -2,6 +2,7 @@
 import { fstatSync, statSync, writeSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { closestMatch } from '../lib/closest-match.ts'
+import { errorCode } from '../lib/error-code.ts'
 
 /** One flag, written `--name`. */
 export interface Flag {
@@ -59,7 +60,7 @@ export function writeFully(text: string): void {
       at += writeSync(descriptor, bytes, at)
     } catch (error) {
       // A full non-blocking pipe.
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      if (errorCode(error) !== 'EAGAIN') throw error
       Bun.sleepSync(10)
     }
   }

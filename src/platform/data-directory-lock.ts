@@ -7,6 +7,7 @@
 import { Database } from 'bun:sqlite'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { errorCode } from '../lib/error-code.ts'
 
 /** Held until it is released or the process ends. */
 export interface DataLock {
@@ -26,7 +27,7 @@ export function lockDataDirectory(directory: string): DataLock {
     database.run('begin exclusive')
   } catch (error) {
     database.close()
-    const { code } = error as { code?: string }
+    const code = errorCode(error)
     if (code !== 'SQLITE_BUSY' && code !== 'SQLITE_LOCKED') throw error
     throw new Error(
       `the data directory ${directory} is in use by another process: ` +

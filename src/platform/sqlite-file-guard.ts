@@ -8,6 +8,7 @@
  * the guard refuses the first. Cost: 6.5 us a check (two `stat` with 64-bit times), against 1700 us of a commit.
  */
 import { realpathSync, renameSync, statSync } from 'node:fs'
+import { errorCode } from '../lib/error-code.ts'
 
 /** The file at the path is not the one that is open: what is written now would be lost. */
 export class DatabaseMoved extends Error {
@@ -193,7 +194,7 @@ export class SqliteFile {
       const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true })
       return { id: `${dev}:${ino}`, version: `${dev}:${ino} ${size} ${mtimeNs}` }
     } catch (error) {
-      const { code } = error as { code?: unknown }
+      const code = errorCode(error)
       if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
       throw this.#moved(`cannot be looked at: ${String(error)}`)
     }

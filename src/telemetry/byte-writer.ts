@@ -1,4 +1,5 @@
 import { write } from 'node:fs'
+import { errorCode } from '../lib/error-code.ts'
 
 const bufferBytes = 256 * 1024
 const flushMs = 20
@@ -71,7 +72,7 @@ export class ByteWriter {
   #write(buffer: Buffer, from: number, to: number): void {
     write(this.#descriptor, buffer, from, to - from, null, (error, written) => {
       if (!error && from + written < to) return this.#write(buffer, from + written, to)
-      if (error && (error as NodeJS.ErrnoException).code === 'EAGAIN') {
+      if (errorCode(error) === 'EAGAIN') {
         setTimeout(() => this.#write(buffer, from, to), flushMs)
         return
       }

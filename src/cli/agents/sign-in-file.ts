@@ -9,6 +9,7 @@ import { withFileLock } from '../../store/database/file-lock.ts'
 import { nonEmpty } from '../options.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { parsedJson } from '../../lib/json/json-values.ts'
+import { errorCode } from '../../lib/error-code.ts'
 
 const signInSchema = lazy(() =>
   z.object({
@@ -60,7 +61,7 @@ export function readSignIns(environment: Environment): SignIns {
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { version: 1, signIns: {} }
+    if (errorCode(error) === 'ENOENT') return { version: 1, signIns: {} }
     throw error
   }
   const { data } = fileSchema().safeParse(parsedJson(text))

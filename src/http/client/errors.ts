@@ -2,6 +2,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { GatewayError } from '../../core/errors.ts'
 import type { UpstreamProxy } from '../../core/transport.ts'
+import { errorCode } from '../../lib/error-code.ts'
 
 const connectProblems: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'it refused the connection',
@@ -41,7 +42,7 @@ function hasDescriptors(): boolean {
     closeSync(openSync('/dev/null', 'r'))
     return true
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const code = errorCode(error)
     return code !== 'EMFILE' && code !== 'ENFILE'
   }
 }
@@ -147,7 +148,8 @@ function seconds(limitMs: number): string {
   return `${limitMs / 1000} s`
 }
 
+/** '' = it has none that can be shown to clients. */
 function codeOf(thrown: unknown): string {
-  const code = (thrown as { code?: unknown } | null | undefined)?.code
-  return typeof code === 'string' && /^[A-Z0-9_]{1,64}$/.test(code) ? code : ''
+  const code = errorCode(thrown)
+  return /^[A-Z0-9_]{1,64}$/.test(code) ? code : ''
 }

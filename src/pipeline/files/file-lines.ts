@@ -3,7 +3,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { RewriteLine } from '../../core/objects/files.ts'
 import type { BodyPiece } from '../../core/transport.ts'
 import type { Upload, UploadPart } from '../../core/upload.ts'
-import { Spool } from './spool.ts'
+import { noRoomForFile, Spool } from './spool.ts'
 
 /** Enough for a request with a few pictures. */
 const lineBytesMax = 8 * 1024 * 1024
@@ -40,10 +40,7 @@ export async function rewriteLines(
     await spool.append(block.subarray(0, used))
   } catch (cause) {
     spool.close()
-    const { code } = (cause ?? {}) as { code?: unknown }
-    if (code === 'ENOSPC' || code === 'EDQUOT')
-      throw new GatewayError('overloaded', 'the gateway has no room for the file now; try again later', { cause })
-    throw cause
+    throw noRoomForFile(cause) ?? cause
   }
   const rewritten: UploadPart = {
     ...part,

@@ -7,7 +7,7 @@ import type { Upload, UploadPart } from '../../core/upload.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { boundaryOf, fieldName, MultipartError, MultipartParser } from '../../lib/multipart.ts'
 import type { MultipartEvent, PartHead } from '../../lib/multipart.ts'
-import { Spool } from './spool.ts'
+import { noRoomForFile, Spool } from './spool.ts'
 
 /** The parts of a request with a form that are used. */
 export type FormRequest = Pick<HttpRequest, 'headers' | 'body'>
@@ -71,11 +71,8 @@ function boundary({ headers }: FormRequest): string {
 function readError(cause: unknown): unknown {
   if (cause instanceof GatewayError) return cause
   if (cause instanceof MultipartError) return new GatewayError('invalid-request', cause.message, { cause })
-  const { code } = (cause ?? {}) as { code?: unknown }
-  if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EMFILE')
-    return new GatewayError('overloaded', 'the gateway has no room for the file now; try again later', { cause })
   // Other errors are the gateway's own.
-  return cause
+  return noRoomForFile(cause) ?? cause
 }
 
 /** Collects the parts of a form from parser events; is itself the upload once the form has ended. */

@@ -1,5 +1,6 @@
 /** Days of `call_bodies` on Postgres: each is a partition, which is made before its first row and dropped whole. */
 import type { SQL } from 'bun'
+import { sqlState } from '../../lib/error-code.ts'
 
 const table = 'call_bodies'
 const nameOf = (day: number): string => `${table}_d${day}`
@@ -18,12 +19,12 @@ export async function makeDay(sql: SQL, day: number): Promise<void> {
 }
 
 function ignoreMade(error: unknown): void {
-  if (!madeByAnother.test(String((error as { errno?: unknown }).errno))) throw error
+  if (!madeByAnother.test(sqlState(error))) throw error
 }
 
 /** No partition takes the row: `check_violation`. */
 export function isMissingDay(error: unknown): boolean {
-  return String((error as { errno?: unknown }).errno) === '23514'
+  return sqlState(error) === '23514'
 }
 
 /**

@@ -7,6 +7,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DecryptionError, KeyRing } from '../../lib/encryption.ts'
 import { Secret } from '../../lib/secret.ts'
+import { errorCode } from '../../lib/error-code.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -94,7 +95,7 @@ export class EncryptionKeys {
       writeFileSync(this.#path, `${newSecret()}\n`, { mode: 0o600, flag: 'wx', flush: true })
     } catch (error) {
       // Another process made it meanwhile.
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+      if (errorCode(error) !== 'EEXIST') throw error
     }
     return this.ring!
   }
@@ -126,7 +127,7 @@ function keptText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (errorCode(error) === 'ENOENT') return undefined
     throw error
   }
 }

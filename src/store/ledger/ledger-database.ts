@@ -19,6 +19,7 @@ import type { Database } from '../database/open.ts'
 import { explainDamage } from '../database/sqlite-damage.ts'
 import { schemaMark, schemaMarkQuery, SqliteFile } from '../../platform/sqlite-file-guard.ts'
 import type { OpenedFile, SchemaMark } from '../../platform/sqlite-file-guard.ts'
+import { errorCode, sqlState } from '../../lib/error-code.ts'
 
 /** `$1`, `$2`, ... of the text stand for `values`. */
 export interface LedgerStatement {
@@ -125,8 +126,7 @@ function openSqlite(path: string, opened: OpenedFile | undefined): LedgerDatabas
         try {
           insertAll(rows)
         } catch (error) {
-          const code = String((error as { code?: unknown }).code)
-          if (/^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(code)) throw new RefusedRows(String(error))
+          if (/^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(errorCode(error))) throw new RefusedRows(String(error))
           throw explainDamage(path, error)
         }
         // Throws when the file was replaced meanwhile: the rows are then inserted again, into the new file.
@@ -205,7 +205,7 @@ function readMark(database: Sqlite): SchemaMark | undefined {
     return schemaMark(database.query(schemaMarkQuery).get())
   } catch (error) {
     // Without these tables; other failures are passed on.
-    if (String((error as { code?: unknown }).code) === 'SQLITE_ERROR') return undefined
+    if (errorCode(error) === 'SQLITE_ERROR') return undefined
     throw error
   }
 }
@@ -409,10 +409,8 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
       try {
         await answered(store(rows))
       } catch (error) {
-        // Classes 22 data exception, 23 integrity, 54 program limit:
-        // postgresql.org/docs/current/errcodes-appendix.html
-        const state = String((error as { errno?: unknown }).errno)
-        throw /^(22|23|54)...$/.test(state) ? new RefusedRows(String(error)) : error
+        // Classes 22 data exception, 23 integrity, 54 program limit.
+        throw /^(22|23|54)...$/.test(sqlState(error)) ? new RefusedRows(String(error)) : error
       }
     },
     change: statements =>

@@ -3,6 +3,7 @@ import { RedisClient } from 'bun'
 import { redisAnswer, RedisSilent } from '../redis/redis-answer.ts'
 import type { Script } from './grant-script.ts'
 import { refusalOfRedis } from './redis-refusal.ts'
+import { errorCode } from '../../lib/error-code.ts'
 
 /** An answer is waited for this long. Beyond it Redis counts as away. */
 const answerMs = 5000
@@ -22,7 +23,7 @@ interface RedisLinkOptions {
   reportReachable(reachable: boolean, reason?: string): void
 }
 
-const isClosed = (error: unknown) => (error as { code?: string }).code === 'ERR_REDIS_CONNECTION_CLOSED'
+const isClosed = (error: unknown) => errorCode(error) === 'ERR_REDIS_CONNECTION_CLOSED'
 
 /** One connection for questions, one that waits for mail. `start` comes first. */
 export class RedisLink {

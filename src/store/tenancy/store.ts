@@ -11,6 +11,7 @@ import { usesOfGuardrail } from './guardrail-uses.ts'
 import { createReader, listTenants } from './reader.ts'
 import { spentOf } from './spend.ts'
 import { SqlTransaction } from './transaction.ts'
+import { errorCode, sqlState } from '../../lib/error-code.ts'
 
 interface TenancyStoreOptions {
   readonly database: Database
@@ -69,7 +70,6 @@ function whenAvailable(reader: TenancyReader, available: Available): TenancyRead
 
 /** A key text of the client's own choice may be that of another key, and so be refused by the unique hash. */
 function explained(thrown: unknown): unknown {
-  const { errno, code } = thrown as { errno?: unknown; code?: unknown }
-  if (String(errno) !== '23505' && !/^SQLITE_CONSTRAINT/.test(String(code))) return thrown
+  if (sqlState(thrown) !== '23505' && !/^SQLITE_CONSTRAINT/.test(errorCode(thrown))) return thrown
   return new GatewayError('conflict', 'an object with this id or key exists already; choose another', { cause: thrown })
 }

@@ -21,6 +21,7 @@ import {
 import { join } from 'node:path'
 import { beginHeader, firstRecordAt, magic, readHeader } from './segment-header.ts'
 import type { SegmentBeginning, SegmentHeader } from './segment-header.ts'
+import { errorCode } from '../../../lib/error-code.ts'
 
 /** Bytes of a segment unless a test asks for fewer. */
 export const segmentBytes = 2 * 1024 * 1024
@@ -59,7 +60,7 @@ export function filesOf(directory: string): string[] {
     return readdirSync(directory)
   } catch (error) {
     // There is no such directory, or a file has its name.
-    if (/^ENO(ENT|TDIR)$/.test(String((error as { code?: unknown }).code))) return []
+    if (/^ENO(ENT|TDIR)$/.test(errorCode(error))) return []
     throw error
   }
 }
