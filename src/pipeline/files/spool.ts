@@ -6,7 +6,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { ReadableFile } from '../../core/transport.ts'
 import { errorCode } from '../../lib/error-code.ts'
 
-/** The error for clients where the disk or the process has no room for a spool; undefined = `cause` is another error. */
+/** The error for clients where the disk or the process has no room for a spool; undefined = it is another error. */
 export function noRoomForFile(cause: unknown): GatewayError | undefined {
   if (!['ENOSPC', 'EDQUOT', 'EMFILE'].includes(errorCode(cause))) return undefined
   return new GatewayError('overloaded', 'the gateway has no room for the file now; try again later', { cause })
