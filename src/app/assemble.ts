@@ -324,8 +324,7 @@ function assembleCalls(
   const placeFiles = placeFilesOf(store, fileCalls)
   const decodeInputs = createDecodeInputs(tokenizer)
   const limited = limitsOver(store, current)
-  const { budgets } = limited
-  const guardrails = guardrailsOver(transport, budgets, () => callModel)
+  const guardrails = guardrailsOver(transport, limited.budgets, () => callModel)
   const identity = identityParts(store, current, transport)
   const admission = createAdmission({
     ...identity,
@@ -348,6 +347,7 @@ function assembleCalls(
     transport,
     timers,
     clock,
+    limiter: limited.limiter,
     random: Math.random,
     policies,
     isBlocked: id => current.models.isBlocked(id),

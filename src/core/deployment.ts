@@ -102,6 +102,14 @@ export interface DeploymentBlock {
   readonly reason: string | null
 }
 
+/** What a deployment takes in a minute, over all replicas. Compared by identity. */
+export interface DeploymentRateLimits {
+  /** null = no limit. */
+  readonly requestsPerMinute: number | null
+  /** null = no limit. */
+  readonly tokensPerMinute: number | null
+}
+
 /** One entry of the model list: a model at an upstream, under a public name. */
 export interface Deployment {
   /**
@@ -118,6 +126,8 @@ export interface Deployment {
   readonly blocked?: DeploymentBlock | undefined
   /** Lower goes first. */
   readonly order: number
+  /** Absent = no limits. */
+  readonly rateLimits?: DeploymentRateLimits | undefined
   readonly timeouts: Timeouts
   /** The proxies for it and for its token service; absent = none. */
   readonly proxies?: ProxyRules | undefined

@@ -54,6 +54,8 @@ export const paramExamples = {
   total_timeout: 1800,
   proxy: 'http://proxy.internal:3128',
   weight: 2,
+  rpm_limit: 500,
+  tpm_limit: 200_000,
   order: 1,
   drop_params: false,
   allowed_fields: ['models'],

@@ -97,3 +97,43 @@ test('strategies of the router are read; those that are none here are warnings',
     [expect.stringContaining('routing_strategy: has no effect here: calls are shared by `weight`')],
   ])
 })
+
+test('rpm and tpm are limits where calls are checked before they are sent, and with usage-based routing', () => {
+  const rated = (router: string, ...entries: string[]) => {
+    const { deployments, settings } = served(`${listed(...entries)}router_settings: { ${router} }\n`)
+    const shown = deployments.map(({ weight, rateLimits: limits }) => [
+      weight,
+      limits?.requestsPerMinute,
+      limits?.tokensPerMinute,
+    ])
+    return { shown, warnings: settings.warnings.filter(one => one.includes('pm')) }
+  }
+  const two = [entry(`${plain}, rpm: 100, tpm: 5000`), entry(`${plain}, rpm: 50, order: 1`)]
+  const limited = {
+    shown: [
+      [1, 100, 5000],
+      [0.5, 50, null],
+    ],
+    warnings: [],
+  } // prettier-ignore
+  expect(rated('enable_pre_call_checks: true', ...two)).toEqual(limited)
+  expect(rated('optional_pre_call_checks: [enforce_model_rate_limits]', ...two)).toEqual(limited)
+  const unshared = {
+    shown: [
+      [1, 100, 5000],
+      [1, 50, null],
+    ],
+    warnings: [],
+  } // prettier-ignore
+  for (const strategy of ['usage-based-routing', 'usage-based-routing-v2'])
+    expect(rated(`routing_strategy: ${strategy}`, ...two).shown).toEqual(unshared.shown)
+  const shares = rated('enable_pre_call_checks: false', ...two)
+  expect(shares.shown.map(([weight, ...limits]) => [weight, limits])).toEqual([
+    [1, [undefined, undefined]],
+    [0.5, [undefined, undefined]],
+  ])
+  expect(shares.warnings[0]).toContain('shares calls here as `weight` would, and is no limit')
+  // LiteLLM reads the entry itself first, and what is known about the model last.
+  const elsewhere = entry(`${plain}, rpm: 7`, 'm', ', rpm: 3, model_info: { tpm: 9 }')
+  expect(rated('enable_pre_call_checks: true', elsewhere)).toEqual({ shown: [[1, 3, 9]], warnings: [] })
+})

@@ -85,7 +85,8 @@ export const modeSpellings: ReadonlyMap<unknown, string> = new Map([['embeddings
 
 const remedies = {
   none: '',
-  limits: 'limit keys (`rpm_limit`, `tpm_limit`, `max_parallel_requests`), and share calls by `weight`',
+  limits: 'limit keys (`rpm_limit`, `tpm_limit`, `max_parallel_requests`)',
+  rates: 'limit the deployment by `rpm_limit` and `tpm_limit`, and share calls by `weight`',
   budgets: 'budgets stand on keys, users, teams and the like, and reset by themselves (docs/budgets.md)',
   everyModel: 'set it for all models in `router_settings`',
   client: 'clients send it with their calls',
@@ -128,11 +129,12 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
         'agent_list mcp_tools',
     },
   ],
-  ['model_list.*.', { limits: 'rpm tpm max_parallel_requests' }],
+  ['model_list.*.', { rates: 'rpm tpm', limits: 'max_parallel_requests' }],
   [
     'model_list.*.proxy_params.',
     {
-      limits: 'rpm tpm max_parallel_requests',
+      rates: 'rpm tpm',
+      limits: 'max_parallel_requests',
       everyModel: 'max_retries num_retries cooldown_time allowed_fails',
       budgets: 'max_budget budget_duration',
       tags: 'tags tag_regex region_name',
@@ -155,6 +157,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
     {
       health: 'health_check_model health_check_timeout health_check_voice disable_background_health_check',
       file: 'db_model',
+      rates: 'rpm tpm',
       tags: 'tier team_id team_public_model_name',
       none:
         'supports_assistant_prefill supports_computer_use supports_native_streaming supports_url_context ' +

@@ -150,8 +150,8 @@ test('a key that is unknown in a section of LiteLLM is a warning, unless it look
   )
   expect(warnings).toEqual([
     'config.yaml:3:50 model_list.0.litellm_params.deadline: has no effect here: it is not known',
-    'config.yaml:3:63 model_list.0.litellm_params.rpm: has no effect here: limit keys (`rpm_limit`, `tpm_limit`, ' +
-      '`max_parallel_requests`), and share calls by `weight`',
+    'config.yaml:3:63 model_list.0.litellm_params.rpm: has no effect here: limit the deployment by ' +
+      '`rpm_limit` and `tpm_limit`, and share calls by `weight`',
     'config.yaml:4:25 model_list.0.model_info.mode: has no effect here: `batch` is no mode of this gateway',
     'config.yaml:4:32 model_list.0.model_info.cost_center: has no effect here: it is not known',
     'config.yaml:5:21 litellm_settings.xyz_unheard_of: has no effect here: it is not known',

@@ -178,6 +178,13 @@ const proxyParams = z.strictObject(
         .describe(
           'Deployments with the smallest number get the calls; those with the next one only while these cannot.',
         ),
+      rpm_limit: count
+        .optional()
+        .describe(
+          'Requests a minute that this deployment takes, over all replicas. At its limit others of the name are ' +
+            'chosen, then fallbacks, else the answer is 429.',
+        ),
+      tpm_limit: count.optional().describe('Tokens a minute that it takes, in the same way.'),
       ...fieldParams,
       ...prices,
     },

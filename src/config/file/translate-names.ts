@@ -13,7 +13,7 @@ import {
   sectionsWithDefaults,
   sharedSections,
 } from './litellm-keys.ts'
-import { withRateWeights } from './litellm-weights.ts'
+import { withRates } from './litellm-rates.ts'
 import { writtenPathOf } from './reading.ts'
 import type { Finding, Path } from './reading.ts'
 
@@ -43,8 +43,8 @@ export function translateNames(value: unknown, reading: Reading): NamedFile {
   const writtenPath = (path: Path): Path => writtenPathOf(written, path)
   const renamed = withOurNames(value, [], { ...reading, written })
   const isPeers = reading.isFile && isOfLiteLlm(value)
-  const weighted = isPeers ? withRateWeights(renamed, reading.warnings) : renamed
-  const used = withoutUnused(weighted, [], { ...reading, isPeers, writtenPath })
+  const rated = isPeers ? withRates(renamed, reading.warnings) : renamed
+  const used = withoutUnused(rated, [], { ...reading, isPeers, writtenPath })
   return { value: used, isPeers, written, writtenPath }
 }
 

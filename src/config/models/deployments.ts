@@ -99,6 +99,7 @@ export function buildDeployment(
     target,
     weight: params.weight ?? 1,
     order: params.order ?? 0,
+    ...rateLimitsOf(params),
     timeouts: timeouts(params, context),
     proxies: context.proxies?.rulesFor(params.proxy),
     ...fieldRules(params, context),
@@ -118,6 +119,11 @@ function ownOptions({ model_info: info, proxy_params: params }: ModelEntry, apiV
     ...pick(params, ['tenant_id', 'client_id', 'num_ctx', 'keep_alive']),
     ...secrets(params, ['client_secret', 'azure_ad_token']),
   }
+}
+
+function rateLimitsOf({ rpm_limit: requests, tpm_limit: tokens }: ModelEntry['proxy_params']) {
+  if (requests === undefined && tokens === undefined) return undefined
+  return { rateLimits: { requestsPerMinute: requests ?? null, tokensPerMinute: tokens ?? null } }
 }
 
 function defaultsOf(params: ModelEntry['proxy_params']): Pick<Deployment, 'fieldDefaults'> {

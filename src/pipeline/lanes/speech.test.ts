@@ -115,6 +115,11 @@ function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: o
     transport,
     timers,
     clock,
+    limiter: {
+      take: () => {
+        throw new Error('no deployment has limits')
+      },
+    },
     random: () => 0,
     policies: callPolicies([]),
     isBlocked: () => false,

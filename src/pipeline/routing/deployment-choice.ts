@@ -7,6 +7,7 @@ import type { Call } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Cooldowns } from './cooldown.ts'
+import type { DeploymentLimits } from './deployment-limits.ts'
 import type { DeploymentLoads } from './deployment-loads.ts'
 import { bestOf } from './routing-strategy.ts'
 
@@ -16,6 +17,7 @@ type TriedDeployments = ReadonlySet<Deployment>
 interface ChoiceParts {
   readonly cooldowns: Cooldowns
   readonly loads: DeploymentLoads
+  readonly limits: DeploymentLimits
   /** A number in [0, 1). */
   readonly random: () => number
   /** Tells of this moment: a call may have found its deployments a while ago. */
@@ -26,17 +28,19 @@ interface ChoiceParts {
 export class DeploymentChoice {
   readonly #cooldowns: Cooldowns
   readonly #loads: DeploymentLoads
+  readonly #limits: DeploymentLimits
   readonly #random: () => number
   readonly #isBlocked: (deploymentId: string) => boolean
 
-  constructor({ cooldowns, loads, random, isBlocked }: ChoiceParts) {
+  constructor({ cooldowns, loads, limits, random, isBlocked }: ChoiceParts) {
     this.#cooldowns = cooldowns
     this.#loads = loads
+    this.#limits = limits
     this.#random = random
     this.#isBlocked = isBlocked
   }
 
-  /** One that was not tried and is not in cooldown; undefined = there is none. */
+  /** One that was not tried, has room for the call and is not in cooldown; undefined = there is none. */
   available(call: Call, group: Group, tried: TriedDeployments): Deployment | undefined {
     if (group.length === 1) {
       const only = group[0]!
@@ -52,7 +56,10 @@ export class DeploymentChoice {
     return this.#best(call, healthy.length > 0 ? healthy : open)
   }
 
-  /** One that was not tried, in cooldown or not; those whose provider asked for a wait are left out. */
+  /**
+   * One that was not tried and has room for the call, in cooldown or not; those whose provider asked for a wait are
+   * left out.
+   */
   evenCooling(call: Call, group: Group, tried: TriedDeployments): Deployment | undefined {
     return this.#best(
       call,
@@ -69,16 +76,17 @@ export class DeploymentChoice {
         'upstream-overloaded',
         `every deployment of '${call.model}' is drained (\`weight: 0\`); ask for another model`,
       )
-    const waits = group.map(one => this.#cooldowns.remainingMs(one))
-    return new GatewayError(
-      'upstream-rate-limited',
-      `every deployment of '${call.model}' is rate limited by its provider; try again later`,
-      { retryAfterMs: Math.max(Math.min(...waits), 1000) },
-    )
+    const waits = group.map(one => Math.max(this.#cooldowns.remainingMs(one), this.#limits.waitMs(one, call)))
+    const isOwn = group.some(one => this.#limits.waitMs(one, call) > 0)
+    const why = isOwn ? 'at its limit of requests or tokens a minute' : 'rate limited by its provider'
+    return new GatewayError('upstream-rate-limited', `every deployment of '${call.model}' is ${why}; try again later`, {
+      retryAfterMs: Math.max(Math.min(...waits), 1000),
+    })
   }
 
   #mayServe(deployment: Deployment, call: Call, tried: TriedDeployments): boolean {
-    return !tried.has(deployment) && !isDrained(deployment, call) && !this.#isBlocked(deployment.id)
+    if (tried.has(deployment) || isDrained(deployment, call) || this.#isBlocked(deployment.id)) return false
+    return deployment.rateLimits === undefined || this.#limits.waitMs(deployment, call) === 0
   }
 
   #isAvailable(deployment: Deployment): boolean {

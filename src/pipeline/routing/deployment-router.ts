@@ -1,37 +1,37 @@
 /** Chooses deployments and tries them until one answers. */
 import type { Call, FallbackModel } from '../../core/call.ts'
-import type { Deployment, Timeouts } from '../../core/deployment.ts'
+import type { Deployment, DeploymentRateLimits } from '../../core/deployment.ts'
 import type { Reply } from '../../core/answer.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import { toGatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import type { Outcome } from '../../core/hub/operation.ts'
+import { clientClosed } from '../../core/request.ts'
+import type { Limiter } from '../../core/tenancy/limits.ts'
 import type { UpstreamNotes } from '../../core/upstream-notes.ts'
-import type { Transport, UpstreamExchange, UpstreamRequest, UpstreamResponse } from '../../core/transport.ts'
+import type { Transport, UpstreamExchange, UpstreamResponse } from '../../core/transport.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import { reportAttempt } from '../admission/admission.ts'
 import type { CallPolicies } from '../admission/admission.ts'
-import { admitRepeat, hasRoom, isAdmitted, isModelAdmitted } from '../admission/attempt-admission.ts'
+import { hasRoom, isAdmitted, isModelAdmitted } from '../admission/attempt-admission.ts'
 import { planAttempt } from '../lanes/attempt.ts'
 import type { Answer, Attempt } from '../lanes/attempt-parts.ts'
-import { Authorizer } from '../upstream-authorization.ts'
 import type { AttemptListener, CallControl } from '../call-control.ts'
+import { AttemptSender } from './attempt-sender.ts'
 import { Cooldowns } from './cooldown.ts'
 import type { Cooldown } from './cooldown.ts'
 import { DeploymentChoice } from './deployment-choice.ts'
+import { DeploymentLimits, LimitReached } from './deployment-limits.ts'
 import { DeploymentLoads } from './deployment-loads.ts'
 import { FirstAttempt } from '../reply-receiver.ts'
 import type { ReplyReceiver } from '../reply-receiver.ts'
 import { RetryBudgets } from './retry-budget.ts'
+import { shortened } from './shortened-timeouts.ts'
 import { unstreamedFault } from './unstreamed-fault.ts'
 import { blamesDeployment, cleanFault, deploymentFault, readFault } from './upstream-fault.ts'
-import { deferredExchange } from '../lanes/deferred-exchange.ts'
-import { answerInProcess, inProcessExchange } from '../lanes/in-process.ts'
 import { streamingOf } from '../lanes/streaming.ts'
 import { openStream } from '../lanes/stream-reply.ts'
-import { checkedExchange } from '../lanes/checked-exchange.ts'
-import type { AnswerCheck } from '../lanes/checked-exchange.ts'
 import { NotesOfUpstreams } from './upstream-notes.ts'
 import { isSuccess, recordUnusableAnswer, recordUsage } from '../settlement/usage.ts'
 import { noteWholeAnswer } from '../settlement/usage-estimate.ts'
@@ -48,6 +48,8 @@ interface RouterParts {
   readonly transport: Transport
   readonly timers: TimerWheel
   readonly clock: Clock
+  /** Counts what deployments with limits of their own take. */
+  readonly limiter: Pick<Limiter, 'take'>
   /** A number in [0, 1): chooses among deployments by weight. */
   random(): number
   readonly policies: CallPolicies
@@ -67,19 +69,22 @@ export class Router implements AttemptListener {
   readonly #cooldowns: Cooldowns
   readonly #notes: NotesOfUpstreams
   readonly #loads: DeploymentLoads
+  readonly #limits: DeploymentLimits
   readonly #choice: DeploymentChoice
   readonly #budgets: RetryBudgets
-  readonly #authorizer: Authorizer
+  readonly #sender: AttemptSender
 
   constructor(parts: RouterParts) {
     this.#parts = parts
     this.#cooldowns = new Cooldowns(parts.clock, parts.reportCooldown)
     this.#notes = new NotesOfUpstreams()
     this.#loads = new DeploymentLoads(parts.clock)
+    this.#limits = new DeploymentLimits(parts.limiter, parts.clock)
     const { random, isBlocked } = parts
-    this.#choice = new DeploymentChoice({ cooldowns: this.#cooldowns, loads: this.#loads, random, isBlocked })
+    const known = { cooldowns: this.#cooldowns, loads: this.#loads, limits: this.#limits }
+    this.#choice = new DeploymentChoice({ ...known, random, isBlocked })
     this.#budgets = new RetryBudgets(parts.clock)
-    this.#authorizer = new Authorizer(parts.transport, parts.clock)
+    this.#sender = new AttemptSender(parts)
   }
 
   /** Deployments in cooldown, which get calls only where there are no others; `unwell`: also those behind theirs. */
@@ -106,18 +111,21 @@ export class Router implements AttemptListener {
   }
 
   readonly #recoverFirst = ({ control, deployment, receiver }: FirstAttempt, thrown: unknown): void => {
+    if (thrown instanceof LimitReached) return this.#recoverFor(receiver, control, undefined)
     const error = this.#failed(control, deployment, thrown)
     this.#recoverFor(receiver, control, { deployment, error, isPassedOver: thrown instanceof Unsuitable })
   }
 
   /** The end of the attempt under way, of which nothing was said before: a stream's, or that of a client that left. */
   ended(control: CallControl, outcome: Outcome, error: GatewayError | undefined): void {
-    const { deployment } = control.call
+    const { call } = control
+    const { deployment } = call
     control.attempting = undefined
     if (!deployment) return
+    this.#limits.ended(control, call)
     if (outcome === 'success') this.#cooldowns.completed(deployment, control)
     else if (outcome === 'upstream_cut' && error && blamesDeployment(error)) {
-      this.#cooldowns.failed(deployment, control, { error, settings: control.call.models.settings.router, cut: true })
+      this.#cooldowns.failed(deployment, control, { error, settings: call.models.settings.router, cut: true })
       this.#notes.failed(deployment, error)
     } else this.#cooldowns.released(deployment, control)
     this.#over(control, deployment, error?.kind)
@@ -196,9 +204,9 @@ export class Router implements AttemptListener {
   async #tryGroup(control: CallControl, { group, others, failed }: Trial): Promise<Reply> {
     const { call } = control
     const tried = new Set<Deployment>(failed ? [failed.deployment] : [])
-    let isPassedOver = failed?.isPassedOver === true
-    let refusal = isPassedOver ? failed?.error : undefined
-    let last = isPassedOver ? undefined : failed?.error
+    let passedOver: 'unsuitable' | 'full' | undefined = failed?.isPassedOver ? 'unsuitable' : undefined
+    let refusal = passedOver ? failed?.error : undefined
+    let last = passedOver ? undefined : failed?.error
     if (last?.retry === 'never') throw last
     const retries = call.overrides.retries ?? call.models.settings.router.retries
     for (let attempt = last ? 1 : 0; attempt <= retries; attempt++) {
@@ -209,20 +217,25 @@ export class Router implements AttemptListener {
         (last && (await this.#again(call, { group, others }, { last, attempt })))
       if (!deployment) break
       // In place of the one that was passed over: neither a request nor a retry more.
-      if (isPassedOver) call.attempts--
-      else if (last && !(await isAdmitted(this.#parts.policies, call))) break
-      else if (last) call.retries = (call.retries ?? 0) + 1
+      if (passedOver === 'unsuitable') call.attempts--
+      if (last && !passedOver) {
+        if (!(await isAdmitted(this.#parts.policies, call))) break
+        call.retries = (call.retries ?? 0) + 1
+      }
       const isNew = !tried.has(deployment)
       tried.add(deployment)
       try {
         return await new Promise((answered, failed) => this.#attempt(control, deployment, { answered, failed }))
       } catch (thrown) {
-        const error = this.#failed(control, deployment, thrown)
-        isPassedOver = thrown instanceof Unsuitable
-        if (isPassedOver) refusal ??= error
-        else if (error.retry === 'never') throw error
-        else last = error
-        if (isPassedOver && isNew) attempt--
+        if (thrown instanceof LimitReached) passedOver = 'full'
+        else {
+          const error = this.#failed(control, deployment, thrown)
+          passedOver = thrown instanceof Unsuitable ? 'unsuitable' : undefined
+          if (passedOver) refusal ??= error
+          else if (error.retry === 'never') throw error
+          else last = error
+        }
+        if (passedOver && isNew) attempt--
       }
     }
     throw last ?? refusal ?? this.#choice.refusal(call, group)
@@ -252,6 +265,7 @@ export class Router implements AttemptListener {
 
   #failed(control: CallControl, deployment: Deployment, thrown: unknown): GatewayError {
     const { call } = control
+    this.#limits.ended(control, thrown instanceof Unsuitable ? undefined : call)
     control.failed(this.#parts.clock.monotonicMs())
     const error = deploymentFault(toGatewayError(thrown instanceof Unsuitable ? thrown.error : thrown), deployment)
     reportAttempt(this.#parts.policies, call, deployment, error)
@@ -271,6 +285,28 @@ export class Router implements AttemptListener {
   }
 
   #attempt(control: CallControl, deployment: Deployment, receiver: ReplyReceiver): void {
+    if (deployment.rateLimits) this.#attemptWithin(deployment.rateLimits, control, deployment, receiver)
+    else this.#begin(control, deployment, receiver)
+  }
+
+  /** An attempt at a deployment with limits, if they have room for it. */
+  #attemptWithin(
+    limits: DeploymentRateLimits,
+    control: CallControl,
+    deployment: Deployment,
+    receiver: ReplyReceiver,
+  ): void {
+    const next = (hasRoom: boolean): void => {
+      if (hasRoom && !control.left) return this.#begin(control, deployment, receiver)
+      this.#limits.ended(control, undefined)
+      receiver.failed(hasRoom ? clientClosed() : new LimitReached(deployment))
+    }
+    const taken = this.#limits.take(deployment, limits, control, control.call)
+    if (typeof taken === 'boolean') next(taken)
+    else void taken.then(next)
+  }
+
+  #begin(control: CallControl, deployment: Deployment, receiver: ReplyReceiver): void {
     const { call } = control
     const { timeoutMs } = call.overrides
     call.deployment = deployment
@@ -291,9 +327,7 @@ export class Router implements AttemptListener {
       timeoutMs === undefined
         ? deployment
         : { ...deployment, timeouts: shortened(deployment.timeouts, call.stream, timeoutMs) }
-    const exchange = attempt.check
-      ? this.#sendChecked(call, attempt, attempt.check, limited)
-      : this.#send(call, attempt, limited)
+    const exchange = this.#sender.send(call, attempt, limited)
     control.setExchange(exchange, this.#parts.clock.monotonicMs())
     exchange.response.then(
       response => this.#answer(control, { attempt, exchange, response, deployment }, receiver),
@@ -334,43 +368,6 @@ export class Router implements AttemptListener {
     )
   }
 
-  /** Appears as one exchange, also when the answer is requested again. */
-  #sendChecked(call: Call, attempt: Attempt, check: AnswerCheck, deployment: Deployment): UpstreamExchange {
-    const { timeouts } = deployment
-    const { clock, timers, policies } = this.#parts
-    return checkedExchange(this.#send(call, attempt, deployment), {
-      check,
-      clock,
-      timers,
-      totalMs: timeouts.totalMs,
-      send: (next, totalMs) =>
-        this.#send(call, { ...attempt, ...next }, { ...deployment, timeouts: { ...timeouts, totalMs } }),
-      admit: () => admitRepeat(policies, call, check.isSeries),
-      answered: status => (call.upstreamStatus = status),
-      fault: response => readFault(deployment, response, clock.epochMs()),
-    })
-  }
-
-  #send(call: Call, attempt: Attempt, deployment: Deployment): UpstreamExchange {
-    const { timeouts, target } = deployment
-    const { provider } = target
-    call.sentBody = attempt.body
-    if (provider.answer) return inProcessExchange(answerInProcess(provider.answer, attempt, call))
-    const request: UpstreamRequest = {
-      method: 'POST',
-      head: attempt.head,
-      body: attempt.body,
-      timeouts: call.stream ? { ...timeouts, firstByteMs: timeouts.streamFirstByteMs } : timeouts,
-      proxies: deployment.proxies,
-    }
-    if (!provider.authorization) return this.#parts.transport.send(request)
-    return deferredExchange(
-      this.#authorizer
-        .authorize(request, target, provider.authorization)
-        .then(proven => this.#parts.transport.send(proven)),
-    )
-  }
-
   #whole(control: CallControl, arrived: UpstreamAnswer, bytes: Uint8Array, receiver: ReplyReceiver): void {
     const { attempt, response, deployment } = arrived
     let answer: Answer
@@ -404,6 +401,7 @@ export class Router implements AttemptListener {
     const { call } = control
     recordUsage(call, answer.usage)
     noteWholeAnswer(call, answer.body, answer.usage)
+    this.#limits.ended(control, call)
     const nowMs = this.#parts.clock.monotonicMs()
     call.firstByteMs = nowMs - call.startedMs
     control.answered(nowMs)
@@ -479,17 +477,5 @@ class Unsuitable {
 
   constructor(error: GatewayError) {
     this.error = error
-  }
-}
-
-/** 0 = no limit. The total time of a stream is limited by the operator alone. */
-function shortened(timeouts: Timeouts, isStream: boolean, mostMs: number): Timeouts {
-  const least = (ms: number): number => (ms === 0 ? mostMs : Math.min(ms, mostMs))
-  const { firstByteMs, streamFirstByteMs, totalMs } = timeouts
-  return {
-    ...timeouts,
-    firstByteMs: least(firstByteMs),
-    streamFirstByteMs: least(streamFirstByteMs),
-    totalMs: isStream ? totalMs : least(totalMs),
   }
 }

@@ -73,6 +73,11 @@ function group(candidates: readonly Deployment[], strategy?: RoutingStrategy) {
     transport,
     timers: new TimerWheel(clock, 50),
     clock,
+    limiter: {
+      take: () => {
+        throw new Error('no deployment has limits')
+      },
+    },
     random: () => 0,
     policies: callPolicies([]),
     isBlocked: () => false,

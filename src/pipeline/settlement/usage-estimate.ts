@@ -49,6 +49,17 @@ export function estimatedUsage(call: Call): Usage | undefined {
 }
 
 /**
+ * Tokens of the attempt that ends, before the call is settled: as reported, else estimated of an answer; `reserved`
+ * where it is not known whether the upstream has read the request, and none of what it refused.
+ */
+export function tokensOfAttempt(call: Call, reserved: number): number {
+  const { upstreamStatus, progress } = call
+  if (upstreamStatus >= 300) return 0
+  const usage = call.usage ?? progress?.usage ?? (upstreamStatus === 0 ? undefined : estimatedUsage(call))
+  return usage ? usage.inputTokens + usage.outputTokens : reserved
+}
+
+/**
  * Input of the current request: that of the client's body, or of what was made of it, where that is more (instructions
  * for what a model lacks, the answer before that is requested again). One prompt of a list is all of its request.
  */
