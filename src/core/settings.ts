@@ -146,7 +146,7 @@ export interface KeyRotationSettings {
 
 /** By what deployments are chosen that are otherwise as good as each other, in LiteLLM's words. */
 export type RoutingStrategy =
-  | { readonly by: 'least-busy' | 'cost-based-routing' }
+  | { readonly by: 'least-busy' | 'usage-based-routing' | 'cost-based-routing' }
   | {
       readonly by: 'latency-based-routing'
       /** Deployments count as the fastest that take longer by at most this part of its time. */

@@ -259,8 +259,8 @@ test('similar but valid values are accepted', () => {
 test('a duplicate key is reported with its position, and hides no other mistake', () => {
   const text =
     'model_list:\n  - model_name: a\n    model_name: b\n    proxy_params: { model: gorq/x, api_key: k, api_key: l ' +
-    '}\nrouter_settings: { num_retries: -1, routing_strategy: usage-based-routing }\nrouter_settings: { num_retries: -2, ' +
-    'routing_strategy: usage-based-routing }\n'
+    '}\nrouter_settings: { num_retries: -1, retry_after: 1 }\nrouter_settings: { num_retries: -2, ' +
+    'retry_after: 1 }\n'
   const found = read(text)
   expect(found.mistakes).toEqual([
     'c.yaml:3:5 model_list.0.model_name: the key `model_name` stands in line 2 already; keep one of them',
@@ -270,7 +270,7 @@ test('a duplicate key is reported with its position, and hides no other mistake'
     'c.yaml:6:33 router_settings.num_retries: must be a number of at least 0; got -2',
   ])
   expect(found.warnings).toEqual([
-    expect.stringMatching(/^c\.yaml:6:\d+ router_settings\.routing_strategy: has no effect here: calls are shared/),
+    expect.stringMatching(/^c\.yaml:6:\d+ router_settings\.retry_after: has no effect here/),
   ])
 })
 

@@ -79,7 +79,7 @@ test('`model: "*"` stands for every vendor with a key in the environment and wit
   ])
 })
 
-test('strategies of the router are read; those that are none here are warnings', () => {
+test('strategies of the router are read', () => {
   const router = (keys: string) => served(`${listed(entry(plain))}router_settings: { ${keys} }\n`).settings
   const strategyOf = (keys: string) => router(keys).router.strategy
   expect(strategyOf('num_retries: 1')).toBeUndefined()
@@ -91,11 +91,10 @@ test('strategies of the router are read; those that are none here are warnings',
   expect(timed.warnings).toEqual([
     expect.stringContaining('routing_strategy_args.max_latency_list_size: has no effect'),
   ])
-  const other = router('routing_strategy: usage-based-routing-v2')
-  expect([other.router.strategy, other.warnings]).toEqual([
-    undefined,
-    [expect.stringContaining('routing_strategy: has no effect here: calls are shared by `weight`')],
-  ])
+  for (const strategy of ['usage-based-routing', 'usage-based-routing-v2']) {
+    const { router: read, warnings } = router(`routing_strategy: ${strategy}`)
+    expect([read.strategy, warnings]).toEqual([{ by: 'usage-based-routing' }, []])
+  }
 })
 
 test('rpm and tpm are limits where calls are checked before they are sent, and with usage-based routing', () => {

@@ -77,8 +77,8 @@ export const otherModes: ReadonlySet<unknown> = new Set([
   'video_generation',
 ])
 
-/** Strategies of LiteLLM's that are none here. */
-export const otherStrategies: ReadonlySet<unknown> = new Set(['usage-based-routing', 'usage-based-routing-v2'])
+/** Strategies of LiteLLM's that have another name here. */
+export const strategyNames: ReadonlyMap<unknown, string> = new Map([['usage-based-routing-v2', 'usage-based-routing']])
 
 /** Spellings of modes that LiteLLM lets pass, with the mode that is meant. */
 export const modeSpellings: ReadonlyMap<unknown, string> = new Map([['embeddings', 'embedding']])

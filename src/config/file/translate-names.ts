@@ -9,9 +9,9 @@ import {
   openSections,
   otherModes,
   otherNames,
-  otherStrategies,
   sectionsWithDefaults,
   sharedSections,
+  strategyNames,
 } from './litellm-keys.ts'
 import { withRates } from './litellm-rates.ts'
 import { writtenPathOf } from './reading.ts'
@@ -100,11 +100,10 @@ function withoutUnused(value: unknown, path: Path, reading: PruningOptions): unk
         warnings.push({ path: inside, message: remedy ? `${noEffect}: ${remedy}` : noEffect, atKey: true })
     } else if (patternOf(inside) === modePattern && otherModes.has(one))
       warnings.push({ path: inside, message: `${noEffect}: \`${one}\` is no mode of this gateway` })
-    else if (patternOf(inside) === 'router_settings.routing_strategy' && otherStrategies.has(one))
-      warnings.push({ path: inside, message: `${noEffect}: calls are shared by \`weight\`; \`least-busy\` is near` })
     else if (isPeers && (one === null || one === '') && sectionsWithDefaults.has(pattern))
       warnings.push({ path: inside, message: 'is empty, and counts as not given', atKey: true })
     else if (patternOf(inside) === modePattern) out[key] = modeSpellings.get(one) ?? one
+    else if (patternOf(inside) === 'router_settings.routing_strategy') out[key] = strategyNames.get(one) ?? one
     else out[key] = withoutUnused(one, inside, reading)
   }
   return out

@@ -1,9 +1,17 @@
-/** How many attempts are under way at deployments, and how fast these answer: for strategies that choose by it. */
+/**
+ * How many attempts are under way at deployments, how fast these answer, and the tokens of their last minute: for
+ * strategies that choose by it.
+ */
 import { LRUCache } from 'lru-cache'
+import type { Call } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { FaultKind } from '../../core/errors.ts'
+import { estimatedInput } from '../../core/hub/input-tokens.ts'
+import type { RoutingStrategy } from '../../core/settings.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { entryLimit } from '../../lib/entry-limit.ts'
+import { SlidingWindow } from '../../lib/sliding-window.ts'
+import { tokensOfAttempt } from '../settlement/usage-estimate.ts'
 import { upstreamKey } from './cooldown.ts'
 import type { AttemptAt } from './cooldown.ts'
 
@@ -21,12 +29,17 @@ interface Load {
   running: number
   readonly ofStreams: MeanTime
   readonly ofWholeAnswers: MeanTime
+  /** Undefined = no strategy has asked for them. */
+  tokens: SlidingWindow | undefined
 }
 
 interface Running {
   readonly load: Load
   readonly isStream: boolean
   isMeasured: boolean
+  /** What was counted at `beganMs`; undefined = tokens are not. */
+  readonly inputTokens: number | undefined
+  readonly beganMs: number
 }
 
 /**
@@ -42,12 +55,28 @@ export class DeploymentLoads {
     this.#clock = clock
   }
 
-  begin(deployment: Deployment, attempt: AttemptAt, isStream: boolean): void {
+  begin(deployment: Deployment, attempt: AttemptAt, call: Call, { by }: RoutingStrategy): void {
     const key = upstreamKey(deployment)
     let load = this.#loads.get(key)
-    if (!load) this.#loads.set(key, (load = { running: 0, ofStreams: unmeasured(), ofWholeAnswers: unmeasured() }))
+    if (!load) this.#loads.set(key, (load = newLoad()))
     load.running++
-    this.#running.set(attempt, { load, isStream, isMeasured: false })
+    const beganMs = this.#clock.monotonicMs()
+    const inputTokens = by === 'usage-based-routing' ? estimatedInput(call) : undefined
+    if (inputTokens !== undefined) {
+      load.tokens ??= new SlidingWindow(beganMs)
+      load.tokens.advance(beganMs)
+      load.tokens.add(inputTokens)
+    }
+    this.#running.set(attempt, { load, isStream: call.stream, isMeasured: false, inputTokens, beganMs })
+  }
+
+  /** Before `ended`, and before the call begins a next attempt; `call` undefined = nothing was sent. */
+  used(attempt: AttemptAt, call: Call | undefined): void {
+    const running = this.#running.size === 0 ? undefined : this.#running.get(attempt)
+    if (running?.inputTokens === undefined) return
+    const { load, inputTokens, beganMs } = running
+    const times = { atMs: beganMs, nowMs: this.#clock.monotonicMs() }
+    load.tokens!.correct(inputTokens, call ? tokensOfAttempt(call, inputTokens) : 0, times)
   }
 
   /** A whole answer is there, or a stream has its first content. */
@@ -68,6 +97,13 @@ export class DeploymentLoads {
 
   runningAt(deployment: Deployment): number {
     return this.#find(deployment)?.running ?? 0
+  }
+
+  /** Of the last minute, those of calls under way estimated by their input. */
+  tokensAt(deployment: Deployment): number {
+    const tokens = this.#find(deployment)?.tokens
+    tokens?.advance(this.#clock.monotonicMs())
+    return tokens?.total ?? 0
   }
 
   /** Milliseconds; undefined = nothing was measured in the last `forgetMs`. */
@@ -92,4 +128,10 @@ export class DeploymentLoads {
   }
 }
 
+const newLoad = (): Load => ({
+  running: 0,
+  ofStreams: unmeasured(),
+  ofWholeAnswers: unmeasured(),
+  tokens: undefined,
+})
 const unmeasured = (): MeanTime => ({ ms: 0, measuredMs: -Infinity })

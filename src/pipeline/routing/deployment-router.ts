@@ -122,13 +122,19 @@ export class Router implements AttemptListener {
     const { deployment } = call
     control.attempting = undefined
     if (!deployment) return
-    this.#limits.ended(control, call)
+    this.#used(control, call)
     if (outcome === 'success') this.#cooldowns.completed(deployment, control)
     else if (outcome === 'upstream_cut' && error && blamesDeployment(error)) {
       this.#cooldowns.failed(deployment, control, { error, settings: call.models.settings.router, cut: true })
       this.#notes.failed(deployment, error)
     } else this.#cooldowns.released(deployment, control)
     this.#over(control, deployment, error?.kind)
+  }
+
+  /** The tokens of an attempt that ends, before `#over`; `call` undefined = nothing was sent. */
+  #used(control: CallControl, call: Call | undefined): void {
+    this.#limits.ended(control, call)
+    this.#loads.used(control, call)
   }
 
   #over(control: CallControl, deployment: Deployment, error: FaultKind | undefined): void {
@@ -265,7 +271,7 @@ export class Router implements AttemptListener {
 
   #failed(control: CallControl, deployment: Deployment, thrown: unknown): GatewayError {
     const { call } = control
-    this.#limits.ended(control, thrown instanceof Unsuitable ? undefined : call)
+    this.#used(control, thrown instanceof Unsuitable ? undefined : call)
     control.failed(this.#parts.clock.monotonicMs())
     const error = deploymentFault(toGatewayError(thrown instanceof Unsuitable ? thrown.error : thrown), deployment)
     reportAttempt(this.#parts.policies, call, deployment, error)
@@ -313,7 +319,8 @@ export class Router implements AttemptListener {
     call.attempts++
     control.attempting = this
     this.#cooldowns.begin(deployment, control)
-    if (call.models.settings.router.strategy) this.#loads.begin(deployment, control, call.stream)
+    const { strategy } = call.models.settings.router
+    if (strategy) this.#loads.begin(deployment, control, call, strategy)
     let attempt: Attempt
     try {
       attempt = planAttempt(call, deployment, this.#parts.policies)
@@ -401,7 +408,7 @@ export class Router implements AttemptListener {
     const { call } = control
     recordUsage(call, answer.usage)
     noteWholeAnswer(call, answer.body, answer.usage)
-    this.#limits.ended(control, call)
+    this.#used(control, call)
     const nowMs = this.#parts.clock.monotonicMs()
     call.firstByteMs = nowMs - call.startedMs
     control.answered(nowMs)

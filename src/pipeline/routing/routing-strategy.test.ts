@@ -175,3 +175,19 @@ test('cost-based-routing: the cheapest of the first order; an unknown price goes
   expect(chosen(deployment('a', price(2n)), deployment('b', { ...price(1n), order: 1 }))).toBe('a')
   expect(chosen(deployment('a'), deployment('b'))).toBe('a')
 })
+
+test('usage-based-routing: the fewest tokens of the last minute by weight; calls under way count with their input', async () => {
+  const { call, pass } = group([deployment('a'), deployment('b')], { by: 'usage-based-routing' })
+  const [first, second] = [call(), call()]
+  expect([first.at, second.at]).toEqual(['a', 'b'])
+  // What an upstream has refused is none of its tokens.
+  await second.answer(500)
+  expect(call().at).toBe('b')
+  expect([call().at, call().at].sort()).toEqual(['a', 'b'])
+  await first.answer()
+  pass(61_000)
+  expect(call().at).toBe('a')
+
+  const weighed = group([deployment('a'), deployment('b', { weight: 2 })], { by: 'usage-based-routing' })
+  expect(Array.from({ length: 6 }, () => weighed.call().at).sort()).toEqual(['a', 'a', 'b', 'b', 'b', 'b'])
+})

@@ -21,6 +21,8 @@ function costOf(deployment: Deployment, strategy: RoutingStrategy, { loads, isSt
   switch (strategy.by) {
     case 'least-busy':
       return (loads.runningAt(deployment) + 1) / deployment.weight
+    case 'usage-based-routing':
+      return (loads.tokensAt(deployment) + 1) / deployment.weight
     case 'cost-based-routing':
       return priceOf(deployment)
     case 'latency-based-routing': {

@@ -1,7 +1,7 @@
 /** What one replica knows and holds of one counter. All times are monotonic milliseconds. */
 import type { BudgetCounter, BudgetScope } from './budget-counters.ts'
 import type { CounterKind, CounterReport } from './grant-script.ts'
-import { SlidingWindow } from './sliding-window.ts'
+import { SlidingWindow } from '../../lib/sliding-window.ts'
 
 /** A grant covers the use of three seconds; the next one is requested when that of one second is left. */
 const grantSeconds = 3

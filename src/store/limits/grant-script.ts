@@ -15,7 +15,7 @@
  * The clock is Redis' own. Replicas send ages, measured on monotonic clocks and so never above the real age at arrival.
  */
 import { createHash } from 'node:crypto'
-import { windowMs } from './sliding-window.ts'
+import { windowMs } from '../../lib/sliding-window.ts'
 
 /** What a counter counts: requests or tokens of a minute, calls at the same time, or money of a period. */
 export type CounterKind = 'requests' | 'tokens' | 'parallel_requests' | 'budget'

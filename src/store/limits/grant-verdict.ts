@@ -3,7 +3,7 @@ import type { LimitRefusal, LimitState, LimitVerdict, OwnUses } from '../../core
 import type { BudgetScope } from './budget-counters.ts'
 import type { CallNeed, Counter } from './grant-counter.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { windowMs } from './sliding-window.ts'
+import { windowMs } from '../../lib/sliding-window.ts'
 
 /**
  * The verdict on a call that a counter has no room for. `waitMs` = until there can be room; `isReserved` = what is in

@@ -17,7 +17,7 @@ import type {
   StoredAmount,
 } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { SlidingWindow, windowMs } from './sliding-window.ts'
+import { SlidingWindow, windowMs } from '../../lib/sliding-window.ts'
 
 const sweepMs = 30_000
 
@@ -180,10 +180,7 @@ export class MemoryLimiter implements Limiter {
       counted.holders--
       if (limits.parallelRequests !== null) counted.parallel--
       if (limits.tokensPerMinute === null || !counted.tokens) continue
-      counted.tokens.advance(nowMs)
-      const tokensUsed = own?.get(limits.id)?.tokens ?? tokens
-      if (tokensUsed > need.tokens) counted.tokens.add(tokensUsed - need.tokens)
-      else counted.tokens.giveBack(need.tokens - tokensUsed, need.nowMs)
+      counted.tokens.correct(need.tokens, own?.get(limits.id)?.tokens ?? tokens, { atMs: need.nowMs, nowMs })
     }
     for (const { scope, counter } of money) {
       counter.holders--

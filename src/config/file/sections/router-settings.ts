@@ -34,12 +34,13 @@ export const routerSettings = z.strictObject(
   withExamples(
     {
       routing_strategy: z
-        .enum(['simple-shuffle', 'least-busy', 'latency-based-routing', 'cost-based-routing'])
+        .enum(['simple-shuffle', 'least-busy', 'usage-based-routing', 'latency-based-routing', 'cost-based-routing'])
         .optional()
         .describe(
           'Which of the deployments with the smallest `order` gets a call: `simple-shuffle` (when left out) by ' +
-            '`weight`, `least-busy` the one with the fewest calls under way, `latency-based-routing` the one that ' +
-            'answers fastest, `cost-based-routing` the cheapest. Of equals, by `weight` (docs/routing.md).',
+            '`weight`, `least-busy` the one with the fewest calls under way, `usage-based-routing` the one with the ' +
+            'fewest tokens in the last minute, `latency-based-routing` the one that answers fastest, ' +
+            '`cost-based-routing` the cheapest. Of equals, by `weight` (docs/routing.md).',
         ),
       routing_strategy_args: z
         .strictObject({

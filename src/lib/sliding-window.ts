@@ -51,6 +51,13 @@ export class SlidingWindow {
     this.total -= given
   }
 
+  /** What was counted at `atMs` becomes `amount`: a smaller one is as old, what is more counts from `nowMs`. */
+  correct(counted: number, amount: number, { atMs, nowMs }: { readonly atMs: number; readonly nowMs: number }): void {
+    this.advance(nowMs)
+    if (amount > counted) this.add(amount - counted)
+    else this.giveBack(counted - amount, atMs)
+  }
+
   /** Milliseconds until the total is at most `total`, to the nearest step; never more than the window. */
   waitMs(total: number, nowMs: number): number {
     let left = this.total
