@@ -188,6 +188,8 @@ function sum(one: Json | null, other: Json | null): Json | null {
 
 /** For a run that another request or process has ended or deleted. */
 async function sendEnd({ services, run, listener }: RunWork): Promise<void> {
-  const now = listener && (await services.assistants.find('run', run.id, null))
+  if (!listener) return
+  const now = await services.assistants.find('run', run.id, null)
   if (now) listener.emit(`thread.run.${String(now.body.status)}`, now.body)
+  else listener.fail(new GatewayError('not-found', `the run '${run.id}' was deleted with its thread`))
 }

@@ -9,7 +9,7 @@ import type { FileRecord } from '../core/objects/file-records.ts'
 import type { Client } from '../core/request.ts'
 import { objectsOf } from '../lib/json/json-values.ts'
 import type { Json } from '../lib/json/json-values.ts'
-import { endLost, refreshedBatch } from './batch-state.ts'
+import { endLost, isPastItsEnd, refreshedBatch } from './batch-state.ts'
 import { deploymentOf, idIn } from './objects.ts'
 
 /** Of an upstream that has begun nothing. */
@@ -28,8 +28,6 @@ const listedWithinMs = 120_000
 const clockSkewMs = 60_000
 const pageSize = 100
 const pagesMax = 20
-/** A batch ends within a day (`completion_window`): what was not found in two is charged as what it reserved. */
-const lostAfterMs = 48 * 3_600_000
 
 /** Whether the upstream said that it begins no batch. */
 export const isRefusal = (error: unknown): boolean => error instanceof GatewayError && refusals.has(error.kind)
@@ -54,7 +52,7 @@ export async function lookForBatch(
   try {
     answer = await findAtUpstream(services, record, { request, totalMs })
   } catch (error) {
-    if (ageMs <= lostAfterMs) throw error
+    if (!isPastItsEnd(services, record)) throw error
     return endLost(services, record)
   }
   if (answer) {

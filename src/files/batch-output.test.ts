@@ -185,3 +185,28 @@ test.each([
 test('an answer that stands twice in the file is charged once', async () => {
   expect((await settled({ file: file + file })).cost).toBe(300_000n * 1250n + 1000n * 7500n)
 })
+
+const answerOf = (id: string, usage?: Json): string =>
+  JSON.stringify({ custom_id: id, response: { status_code: 200, body: { model: 'gpt-5.4', ...(usage && { usage }) } } })
+
+test.each([
+  ['none', undefined],
+  ['a negative one', { prompt_tokens: -5, completion_tokens: 5 }],
+  ['a fractional one', { prompt_tokens: 1.5, completion_tokens: 5 }],
+  ['one as a text', { prompt_tokens: '10', completion_tokens: 5 }],
+])('the cost of an answer whose usage is missing or a lie is not nothing: %s', async (_, usage) => {
+  const lying = `${file}${answerOf('c', usage)}\n`
+  expect(await settled({ file: lying })).toMatchObject({ cost: null, usage: { inputTokens: 300_000 } })
+  const free = { 'gpt-5.4': { input: 0n, output: 0n } }
+  expect((await settled({ file: lying, models: free })).cost).toBe(0n)
+})
+
+test('a sum of zeros beside answers is none: the lines are read', async () => {
+  const zeros = { usage: totals(0, 0), models: { 'gpt-4.1-mini': small } }
+  const one = line('a', 'gpt-4.1-mini', 1000, 10)
+  expect(await settled({ file: one, ...zeros })).toMatchObject({
+    cost: 1000n * 200n + 10n * 800n,
+    usage: { inputTokens: 1000, outputTokens: 10 },
+  })
+  expect((await settled({ file: failed, ...zeros, fields: { request_counts: { completed: 0 } } })).cost).toBe(0n)
+})

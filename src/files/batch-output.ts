@@ -1,5 +1,6 @@
 /** The lines of a batch's output file (OpenAI, "Batch API", "Retrieve the results"), each priced by itself. */
-import { costNanoUsd } from '../accounts/costs/cost.ts'
+import { costNanoUsd, isFree } from '../accounts/costs/cost.ts'
+import { pricesAt } from '../accounts/costs/price-variants.ts'
 import { streamOf } from '../core/answer.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'
@@ -8,6 +9,7 @@ import { readChunkUsage } from '../core/usage/openai-usage.ts'
 import { readResponsesUsage } from '../core/usage/responses-usage.ts'
 import { membersOf } from '../core/usage/usage-fields.ts'
 import { addUsage } from '../core/usage/usage-sum.ts'
+import type { Prices } from '../core/usage/prices.ts'
 import type { Usage } from '../core/usage/usage.ts'
 import type { Client } from '../core/request.ts'
 import { isObject } from '../lib/json/json-values.ts'
@@ -46,7 +48,10 @@ export interface BatchOutput {
   readonly completed: number | undefined
 }
 
-/** The usage of a line's answer as part of a batch; undefined = it failed, which costs nothing. */
+/** Whether the request was done: one that failed costs nothing. */
+const isAnswered = ({ response }: Json): boolean => membersOf(response).status_code === 200
+
+/** The usage of a line's answer as part of a batch; undefined = it has none that is plausible. */
 function lineUsage(line: Json): Usage | undefined {
   const response = membersOf(line.response)
   const body = membersOf(response.body)
@@ -79,15 +84,21 @@ export async function pricedLines(services: Pick<Services, 'fileCalls'>, output:
     if (answered.size === linesMax) throw broken('has more lines than a batch has requests')
     answered.add(line.custom_id ?? answered.size)
     const used = lineUsage(line)
-    if (!used) continue
-    usage = addUsage(usage, used)
+    if (!used && !isAnswered(line)) continue
+    if (used) usage = addUsage(usage, used)
     const model = modelOf(line, output.models)
-    const cost: bigint | null = model ? costNanoUsd(used, model.prices, { atMs: output.atMs }) : null
+    const cost: bigint | null = model ? lineCost(used, model.prices, output.atMs) : null
     total = sumOf(total, cost)
     if (model) costs.set(model, sumOf(costs.get(model)!, cost))
   }
   if (answered.size < (output.completed ?? 0)) throw cut()
   return { usage, costNanoUsd: total, costs }
+}
+
+/** null = not known: an answer without a usage that is plausible, of a model that is not free. */
+function lineCost(used: Usage | undefined, prices: Prices | null, atMs: number): bigint | null {
+  if (used) return costNanoUsd(used, prices, { atMs })
+  return prices && isFree(pricesAt(prices, atMs)) ? 0n : null
 }
 
 const sumOf = (one: bigint | null, other: bigint | null) => (one === null || other === null ? null : one + other)

@@ -69,14 +69,18 @@ export async function settleBatch(
   if (await isInLedger(services, record)) return true
   // Its fields are named as those of `/responses` (OpenAI, "The batch object").
   const tokens = responsesTokens(membersOf(batch.usage))
-  const reported = tokens && { ...tokens, served: { serviceTier: 'batch' } }
+  const completed = completedOf(batch)
+  // An upstream that does not count may send zeros; the lines say more.
+  const isCounted = tokens && (tokens.inputTokens + tokens.outputTokens > 0 || !output || completed === 0)
+  const reported = tokens && isCounted ? { ...tokens, served: { serviceTier: 'batch' } } : undefined
   const models = record.models.map(model => modelAt(services, model, deployment))
   const [model, ...others] = models
   // The upstream reports one usage for the whole batch: with several models their shares are not known.
   const single = others.length === 0 ? model : undefined
   const nothing = !reported && !output && answeredNothing(batch)
-  const sum = nothing ? 0n : reported && single ? costOf(reported, single.prices, record.createdAtMs) : null
-  const ofModels = { deployment, models, atMs: record.createdAtMs, completed: completedOf(batch) }
+  const isKnown = nothing || isFreeAt(single, record.createdAtMs)
+  const sum = isKnown ? 0n : reported && single ? costOf(reported, single.prices, record.createdAtMs) : null
+  const ofModels = { deployment, models, atMs: record.createdAtMs, completed }
   const lines = sum === null && output ? await linesOf(services, { ...output, ...ofModels }) : undefined
   const waitsFromMs = Math.min(endOf(batch) ?? Infinity, record.createdAtMs + lastsMsMax)
   if (lines === 'later' && services.clock.epochMs() - waitsFromMs < outputWaitMs) return false
@@ -101,7 +105,7 @@ export async function settleBatch(
   return true
 }
 
-/** Settles a batch of which its upstream never reported anything: its budgets are charged what it had reserved. */
+/** Settles a batch of which its upstream reported no end: its budgets are charged what it had reserved. */
 export async function settleLost(services: Services, record: FileRecord, deployment: Deployment): Promise<void> {
   if (await isInLedger(services, record)) return
   await settle(services, record, {
@@ -109,7 +113,7 @@ export async function settleLost(services: Services, record: FileRecord, deploym
     status: 500,
     deployment: { ...deployment, target: { ...deployment.target, model: '' } },
     endedAtMs: services.clock.epochMs(),
-    error: new GatewayError('upstream-broken', 'whether the upstream ran the batch was never known'),
+    error: new GatewayError('upstream-broken', 'the upstream reported no end of the batch'),
     usage: undefined,
     costNanoUsd: null,
     batch: { reserved: record.reserved ?? [], costs: new Map(record.models.map(name => [name, null])) },
@@ -193,12 +197,13 @@ export async function callerOf(
   }
 }
 
+const isFreeAt = (model: Deployment | undefined, atMs: number): boolean =>
+  model?.prices != null && isFree(pricesAt(model.prices, atMs))
+
 /** null = unknown, also where a price depends on the length of each request: only the total is known. */
 function costOf(usage: Usage, prices: Prices | null, atMs: number): bigint | null {
-  if (!prices) return null
-  const then = pricesAt(prices, atMs)
-  const batch = then.variants?.batch
-  if (!batch) return isFree(then) ? 0n : null
+  const batch = prices && pricesAt(prices, atMs).variants?.batch
+  if (!batch) return null
   if (batch.request !== undefined) return null
   if (batch.tiers?.some(tier => usage.inputTokens >= tier.fromInputTokens)) return null
   return costNanoUsd(usage, prices, { atMs })

@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test'
 import type { EndedCall, Services } from '../core/endpoint.ts'
 import type { BatchLease, FileRecord } from '../core/objects/file-records.ts'
 import type { Client } from '../core/request.ts'
-import { refreshedBatch } from './batch-state.ts'
+import { GatewayError } from '../core/errors.ts'
+import { askForBatch, refreshedBatch } from './batch-state.ts'
 
 const nowMs = 1_800_000_000_000
 const client: Client = { clientAddress: '', left: false, onLeft: () => {} }
@@ -102,4 +103,30 @@ test('no batch ends in the future, though its upstream says so', async () => {
     { request: client },
   )
   expect(ended.map(one => one.endedAtMs)).toEqual([nowMs])
+})
+
+test('a batch that its upstream has forgotten ends after two days, charged as what it reserved', async () => {
+  const ended: EndedCall[] = []
+  const kept: object[] = []
+  const services = servicesOf(ended)
+  const changed = {
+    ...services,
+    files: { ...services.files, batchSettled: async (_: string, body: object) => (kept.push(body), []) },
+    fileCalls: { json: () => Promise.reject(new GatewayError('model-not-found', 'no such batch')) },
+  } as unknown as Services
+  const reserved = [{ scope: 'key:k', startMs: 0, nanoUsd: 5, model: null }]
+  const ask = (ageMs: number, leasedBy?: string) =>
+    askForBatch(changed, {
+      request: client,
+      record: { ...record, reserved, body: { status: 'in_progress' }, createdAtMs: nowMs - ageMs },
+      leasedBy,
+    })
+  const twoDaysMs = 48 * 3_600_000
+  // Upstreams list a new batch with a delay; and a client is told of the upstream's answer.
+  await expect(ask(twoDaysMs - 1, 'watch')).rejects.toThrow('No such Batch object')
+  await expect(ask(twoDaysMs + 1)).rejects.toThrow('No such Batch object')
+  expect([ended, kept]).toEqual([[], []])
+  expect(await ask(twoDaysMs + 1, 'watch')).toEqual({ status: 'failed' })
+  expect(kept).toEqual([{ status: 'failed' }])
+  expect(ended).toMatchObject([{ outcome: 'interrupted', costNanoUsd: null, batch: { reserved } }])
 })

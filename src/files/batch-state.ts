@@ -1,5 +1,6 @@
 /** The state of a batch: read from its upstream, stored, and settled when it has ended. */
 import type { Services } from '../core/endpoint.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { FileCall } from '../core/objects/files.ts'
 import type { FileRecord } from '../core/objects/file-records.ts'
 import type { Json } from '../lib/json/json-values.ts'
@@ -19,14 +20,31 @@ interface BatchQuestion extends Pick<FileCall, 'request' | 'of' | 'totalMs'> {
   readonly leasedBy?: string | undefined
 }
 
-/** Reads the batch from its upstream. Rejects with the upstream's error. */
+/** A batch ends within a day (`completion_window`): what is not found after two is charged as what it reserved. */
+const lostAfterMs = 48 * 3_600_000
+
+/** It is so old that its upstream, where it still lists it, has ended it. */
+export const isPastItsEnd = ({ clock }: Services, { createdAtMs }: FileRecord): boolean =>
+  clock.epochMs() - createdAtMs > lostAfterMs
+
+/**
+ * Reads the batch from its upstream. Rejects with the upstream's error; the worker that holds the lease ends a batch
+ * that its upstream has forgotten, which would else hold what it reserved for ever.
+ */
 export async function askForBatch(services: Services, { record, leasedBy, ...how }: BatchQuestion): Promise<Json> {
   if (isIntent(record)) return { ...record.body }
   const deployment = deploymentOf(services, record)
   const path = upstreamPath(record)
-  const answer = await aboutObject(record, 'batch_id', () =>
-    services.fileCalls.json({ ...how, deployment, method: 'GET', path }),
-  )
+  let answer: Json
+  try {
+    answer = await aboutObject(record, 'batch_id', () =>
+      services.fileCalls.json({ ...how, deployment, method: 'GET', path }),
+    )
+  } catch (error) {
+    const isGone = error instanceof GatewayError && error.kind === 'not-found'
+    if (leasedBy === undefined || !isGone || !isPastItsEnd(services, record)) throw error
+    return endLost(services, record)
+  }
   return refreshedBatch(services, record, answer, { request: how.request, leasedBy })
 }
 
@@ -103,7 +121,7 @@ async function noteSettled({ files, limiter }: Services, { id }: FileRecord, bod
   return returned !== undefined
 }
 
-/** The end of a batch of which its upstream never reported anything. */
+/** The end of a batch of which its upstream reported none. */
 export async function endLost(services: Services, record: FileRecord): Promise<Json> {
   const body = { ...record.body, status: 'failed' }
   await settleLost(services, record, deploymentOf(services, record))

@@ -418,7 +418,10 @@ describe('a streamed answer', () => {
     }
   })
 
-  test('of a stream that stands still is left when the run is cancelled', async () => {
+  test.each([
+    ['the run is cancelled', 'POST', '/runs/{id}/cancel', 'event: thread.run.cancelled'],
+    ['the thread is deleted', 'DELETE', '', 'was deleted with its thread'],
+  ])('of a stream that stands still is left when %s', async (_, method, path, end) => {
     let left = false
     answer = () =>
       new Response(
@@ -437,9 +440,9 @@ describe('a streamed answer', () => {
     let heard = ''
     while (!heard.includes('thread.message.delta')) heard += decoder.decode((await reader.read()).value)
     const { thread_id, id } = JSON.parse(/event: thread.run.created\ndata: (.*)/.exec(heard)![1]!)
-    await ask('POST', `/threads/${thread_id}/runs/${id}/cancel`, {})
+    await ask(method, `/threads/${thread_id}${path.replace('{id}', id)}`, {})
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) heard += decoder.decode(piece.value)
-    expect(heard).toContain('event: thread.run.cancelled')
+    expect(heard).toContain(end)
     expect(left).toBe(true)
   })
 })
