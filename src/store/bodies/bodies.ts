@@ -16,7 +16,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { DecryptionError } from '../../lib/encryption.ts'
 import { siblingModule } from '../../lib/sibling-module.ts'
 import { raised, sharedPriority } from '../../platform/thread-priority.ts'
-import { transaction, whileAvailable } from '../database/open.ts'
+import { transactionInTime, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import type { EncryptionKeys } from '../keys/encryption-keys.ts'
 import { writeAudit } from '../tenancy/audit.ts'
@@ -142,7 +142,7 @@ class StoredBodies implements RunningBodyStore {
     const objectId = name === 'requestId' ? id : `${columns[name as keyof typeof columns]}=${id}`
     const atMs = this.#parts.clock.epochMs()
     const entry = { atMs, actor, action, kind: 'call_bodies', objectId, before: null, after: null }
-    await this.#available(() => transaction(this.#parts.database, tx => writeAudit(tx, entry)))
+    await this.#available(() => transactionInTime(this.#parts.database, tx => writeAudit(tx, entry)))
   }
 
   async maintain(): Promise<void> {

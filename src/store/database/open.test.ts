@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inOtherProcess, testServers } from './database-fixture.ts'
-import { openDatabase, toNumber, toNumberOrNull, transaction, transactionUnsynced } from './open.ts'
+import { openDatabase, toNumber, toNumberOrNull, transaction, transactionInTime, transactionUnsynced } from './open.ts'
 import type { Database } from './open.ts'
 import { claimSingleReplica } from './replica-lock.ts'
 
@@ -179,4 +179,30 @@ test.skipIf(!postgres)('Postgres: one replica at a time without Redis; the claim
   }
   expect(second).toBeDefined()
   await second!.release()
+})
+
+test.each([
+  ['before it begins', true],
+  ['before its end is sent', false],
+])('a transaction that was given up is taken back by a server that stood still: %s', async (_, isBefore) => {
+  const standing = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<string>()
+  let done = 0
+  const begin = async (run: (tx: SQL) => Promise<unknown>): Promise<unknown> => {
+    if (isBefore) await standing.promise
+    const committed = run({} as SQL)
+    committed.then(
+      () => ended.resolve('commit'),
+      () => ended.resolve('rollback'),
+    )
+    return committed
+  }
+  const database = { kind: 'postgres', sql: { begin }, close: async () => {} } as unknown as Database
+  const work = async () => {
+    if (!isBefore) await standing.promise
+    done++
+  }
+  await expect(transactionInTime(database, work, 1)).rejects.toThrow('no answer within 1 ms')
+  standing.resolve()
+  expect([await ended.promise, done]).toEqual(['rollback', isBefore ? 0 : 1])
 })

@@ -85,13 +85,36 @@ export function transactionUnsynced<T>(database: Database, work: (tx: SQL) => Pr
   return database.beginUnsynced?.(work) ?? transaction(database, work)
 }
 
+/**
+ * As `transaction`, for a request, which waits 5 s: one that is refused then leaves nothing behind, unless its COMMIT
+ * was sent already. A server that stood still would do it later, when the request may have been sent again.
+ */
+export async function transactionInTime<T>(
+  database: Database,
+  work: (tx: SQL) => Promise<T>,
+  limitMs = answerTimeoutMs,
+): Promise<T> {
+  let isGivenUp = false
+  const check = (): void => {
+    if (isGivenUp) throw new Error('the request that asked for it was refused meanwhile')
+  }
+  const run = transaction(database, async tx => {
+    check()
+    const done = await work(tx)
+    check()
+    return done
+  })
+  try {
+    return await answerInTime(run, limitMs)
+  } finally {
+    isGivenUp = true
+  }
+}
+
 /** Rejects when the database does not answer within 5 s: Bun.SQL has no timeout for queries. */
-export async function answerInTime<T>(work: Promise<T>): Promise<T> {
+export async function answerInTime<T>(work: Promise<T>, limitMs = answerTimeoutMs): Promise<T> {
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => late.reject(new Error(`the database gave no answer within ${answerTimeoutMs} ms`)),
-    answerTimeoutMs,
-  )
+  const timer = setTimeout(() => late.reject(new Error(`the database gave no answer within ${limitMs} ms`)), limitMs)
   try {
     return await Promise.race([work, late.promise])
   } finally {

@@ -11,7 +11,7 @@ import type {
   AssistantQuery,
   AssistantStore,
 } from '../../core/objects/assistants.ts'
-import { answerInTime, toNumber, transaction, unlessSilent } from '../database/open.ts'
+import { answerInTime, toNumber, transactionInTime, unlessSilent } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import type { StorageGuard } from './storage-guard.ts'
 
@@ -28,10 +28,10 @@ export function createAssistantStore(database: Database, guard: StorageGuard): A
   return {
     find: (kind, id, keyId) => available(() => findOne(sql, kind, { id, keyId })),
     list: query => available(() => list(sql, query)),
-    insert: objects => available(() => transaction(database, tx => insertWithin(tx, guard, objects))),
+    insert: objects => available(() => transactionInTime(database, tx => insertWithin(tx, guard, objects))),
     append: (threadId, objects) =>
-      available(() => transaction(database, tx => append(tx, guard, { threadId, objects }))),
-    change: (id, edit) => available(() => transaction(database, tx => change(tx, guard, { id, edit }))),
+      available(() => transactionInTime(database, tx => append(tx, guard, { threadId, objects }))),
+    change: (id, edit) => available(() => transactionInTime(database, tx => change(tx, guard, { id, edit }))),
     renew: (runIds, nowMs) => insisting(renew(sql, runIds, nowMs)),
     delete: id => available(() => remove(sql, id)),
   }

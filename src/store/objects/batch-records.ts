@@ -6,7 +6,7 @@ import type { SQL } from 'bun'
 import type { SpendWriter } from '../../core/tenancy/budget-charge.ts'
 import type { BudgetAmount, StoredAmount } from '../../core/tenancy/limits.ts'
 import type { BatchLease, BegunBatch, FileRecord } from '../../core/objects/file-records.ts'
-import { isOfStatement, transaction } from '../database/open.ts'
+import { isOfStatement, transaction, transactionInTime } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { addBudgetText, budgetColumns } from '../ledger/sums/budget-spend.ts'
 import { findUpstream, toRecord, toRow } from './file-rows.ts'
@@ -23,7 +23,7 @@ interface BatchRecordParts {
 export function batchRecords({ database, guard, writer }: BatchRecordParts) {
   return {
     begin(record: FileRecord, { owner, nowMs, leaseMs }: BatchLease): Promise<void> {
-      return transaction(database, async tx => {
+      return transactionInTime(database, async tx => {
         const row = { ...toRow(record), lease_owner: owner, due_at_ms: nowMs + leaseMs }
         await tx`insert into upstream_files ${tx(row)}`
         await guard.check(tx, record.keyId, Buffer.byteLength(row.body + row.models + row.filename))

@@ -17,7 +17,7 @@ import type { Actor } from '../../core/tenancy/tenancy.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DecryptionError, keyIdOf } from '../../lib/encryption.ts'
 import { Secret } from '../../lib/secret.ts'
-import { answerInTime, toNumber, transaction, whileAvailable } from '../database/open.ts'
+import { answerInTime, toNumber, transaction, transactionInTime, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { MissingEncryptionKey } from '../keys/encryption-keys.ts'
 import type { EncryptionKeys } from '../keys/encryption-keys.ts'
@@ -209,7 +209,7 @@ export class ConfiguredObjects implements ConfiguredStore {
       await renew(tx)
       await work(tx)
     }
-    await whileAvailable(database, 'models made by API', () => transaction(database, run))
+    await whileAvailable(database, 'models made by API', () => transactionInTime(database, run))
     await this.refresh()
   }
 

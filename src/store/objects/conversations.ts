@@ -15,7 +15,14 @@ import { userKeyId } from '../../core/caller.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { HoldBytes } from '../../core/objects/object-pages.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { insisting, toNumber, toNumberOrNull, transaction, whileAvailable } from '../database/open.ts'
+import {
+  insisting,
+  toNumber,
+  toNumberOrNull,
+  transaction,
+  transactionInTime,
+  whileAvailable,
+} from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { MissingEncryptionKey } from '../keys/encryption-keys.ts'
 import { insertAttachments, readAttachment } from './conversation-attachments.ts'
@@ -201,7 +208,7 @@ class StoredConversations implements RunningConversationStore {
   }
 
   #change<T>(work: (tx: SQL) => Promise<T>): Promise<T> {
-    return this.#available(() => transaction(this.#parts.database, work))
+    return this.#available(() => transactionInTime(this.#parts.database, work))
   }
 
   #available<T>(work: () => Promise<T>): Promise<T> {

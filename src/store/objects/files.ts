@@ -12,7 +12,7 @@ import type {
   FileStore,
 } from '../../core/objects/file-records.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { answerInTime, toNumber, transaction, unlessSilent } from '../database/open.ts'
+import { answerInTime, toNumber, transactionInTime, unlessSilent } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { batchRecords } from './batch-records.ts'
 import { fileEndMs, findUpstream, toRecord, toRow } from './file-rows.ts'
@@ -113,7 +113,7 @@ async function put(sql: SQL, record: FileRecord): Promise<FileRecord> {
 }
 
 function putWithin(database: Database, guard: StorageGuard, record: FileRecord): Promise<FileRecord> {
-  return transaction(database, async tx => {
+  return transactionInTime(database, async tx => {
     const stored = await put(tx, record)
     const { body, models, filename } = toRow(record)
     await guard.check(tx, record.keyId, Buffer.byteLength(body + models + filename))

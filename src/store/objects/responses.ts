@@ -6,7 +6,7 @@ import { responseName } from '../../core/objects/responses.ts'
 import type { ResponseStore, StoredAnswer, StoredItem, StoredResponse } from '../../core/objects/responses.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { parseListInTurns } from '../../lib/json/list-in-turns.ts'
-import { answerInTime, toNumber, transaction, unlessSilent } from '../database/open.ts'
+import { answerInTime, toNumber, transaction, transactionInTime, unlessSilent } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { ThrottledReport } from '../ledger/throttled-report.ts'
 import type { StorageGuard } from './storage-guard.ts'
@@ -59,7 +59,9 @@ export function createResponseStore(options: ResponseStoreOptions): RunningRespo
     },
     async save(record) {
       try {
-        await answerInTime(unlessSilent(database, () => transaction(database, tx => insertWithin(tx, guard, record))))
+        await answerInTime(
+          unlessSilent(database, () => transactionInTime(database, tx => insertWithin(tx, guard, record))),
+        )
         failures.succeeded()
         return 'saved'
       } catch (error) {

@@ -14,7 +14,7 @@ import type { Session } from '../../core/sign-in/session.ts'
 import type { Actor } from '../../core/tenancy/tenancy.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DependentCache } from '../../lib/dependent-cache.ts'
-import { toNumber, transaction, transactionUnsynced, whileAvailable } from '../database/open.ts'
+import { toNumber, transactionInTime, transactionUnsynced, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { writeAudit } from '../tenancy/audit.ts'
 import { tenantSubject } from '../tenancy/changes.ts'
@@ -113,7 +113,7 @@ export class DeviceSignIns implements DeviceSignInStore {
     const nowMs = clock.epochMs()
     const state = owner ? 'approved' : 'denied'
     return this.#available(() =>
-      transaction(database, async tx => {
+      transactionInTime(database, async tx => {
         const [row] = (await tx`
           update device_grants
           set state = ${state}, user_id = ${owner?.userId ?? null}, team_id = ${owner?.teamId ?? null}
@@ -158,7 +158,7 @@ export class DeviceSignIns implements DeviceSignInStore {
   async begin(signInId: string, { userId, teamId }: DeviceOwner): Promise<void> {
     const { database, clock } = this.#options
     await this.#available(() =>
-      transaction(database, async tx => {
+      transactionInTime(database, async tx => {
         await tx`
           delete from device_sign_ins
           where user_id = ${userId} and not exists (select 1 from sessions where sessions.id = session_id)`
@@ -173,7 +173,7 @@ export class DeviceSignIns implements DeviceSignInStore {
     const { database, clock, revoke } = this.#options
     const nowMs = clock.epochMs()
     const outcome = await this.#available(() =>
-      transaction(database, async (tx): Promise<RefreshOutcome> => {
+      transactionInTime(database, async (tx): Promise<RefreshOutcome> => {
         // Takes the lock of the row: of two that show the same token at once the second sees what the first did.
         await tx`update device_sign_ins set refreshes = refreshes where session_id = ${attempt.signInId}`
         const row = await presentSignIn(tx, attempt.signInId, nowMs)

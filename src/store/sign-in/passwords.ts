@@ -5,7 +5,7 @@ import type { SQL } from 'bun'
 import type { PasswordLink, PasswordStore, RefusedSignIn } from '../../core/sign-in/sign-in.ts'
 import type { Actor, AuditEntry } from '../../core/tenancy/tenancy.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { insisting, toNumber, transaction, transactionUnsynced, whileAvailable } from '../database/open.ts'
+import { insisting, toNumber, transactionInTime, transactionUnsynced, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { writeAudit } from '../tenancy/audit.ts'
 import { tenantSubject } from '../tenancy/changes.ts'
@@ -38,7 +38,7 @@ const isStorable = (id: string): boolean => !id.includes('\0')
 export function createPasswordStore({ database, clock, hashKey, onChange }: PasswordStoreOptions): PasswordStore {
   const { sql } = database
   const available = <T>(work: () => Promise<T>): Promise<T> => whileAvailable(database, 'passwords', work)
-  const change = <T>(work: (tx: SQL) => Promise<T>): Promise<T> => available(() => transaction(database, work))
+  const change = <T>(work: (tx: SQL) => Promise<T>): Promise<T> => available(() => transactionInTime(database, work))
   const recorded = (work: (tx: SQL) => Promise<void>) => insisting('passwords', transactionUnsynced(database, work))
   const changed = (userId: string) => onChange([tenantSubject('user', userId)])
   return {

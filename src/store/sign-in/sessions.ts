@@ -8,7 +8,7 @@ import type { Session } from '../../core/sign-in/session.ts'
 import type { NewSession, SessionOwner, SessionStore } from '../../core/sign-in/sign-in.ts'
 import type { Actor } from '../../core/tenancy/tenancy.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { toNumber, transaction, whileAvailable } from '../database/open.ts'
+import { toNumber, transactionInTime, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { writeAudit } from '../tenancy/audit.ts'
 import { masterSessionsSubject, noteChange, tenantSubject } from '../tenancy/changes.ts'
@@ -48,7 +48,7 @@ export function createSessionStore({ database, clock, hashKey, onChange }: Sessi
   const { sql } = database
   const available = <T>(work: () => Promise<T>): Promise<T> => whileAvailable(database, 'sessions', work)
   const change = async (work: (tx: SQL) => Promise<Row[]>): Promise<number> => {
-    const ended = await available(() => transaction(database, work))
+    const ended = await available(() => transactionInTime(database, work))
     if (ended.length > 0) onChange([...new Set(ended.map(subjectOf))])
     return ended.length
   }

@@ -2,7 +2,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { TenancyReader, TenancyStore } from '../../core/tenancy/tenancy-store.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { transaction, whileAvailable } from '../database/open.ts'
+import { transactionInTime, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { listAudit } from './audit.ts'
 import { lockRevision } from './changes.ts'
@@ -36,7 +36,7 @@ export function createTenancyStore({ database, clock, onChange }: TenancyStoreOp
     async change(actor, work) {
       let made: SqlTransaction | undefined
       const done = await available(() =>
-        transaction(database, async tx => {
+        transactionInTime(database, async tx => {
           await lockRevision(tx, database.kind)
           made = new SqlTransaction(tx, actor, clock.epochMs())
           return work(made)
