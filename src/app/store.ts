@@ -55,6 +55,7 @@ import type { Settings } from '../core/settings.ts'
 import type { TroubleClaims } from '../core/trouble-claims.ts'
 import { isReadOnly } from '../store/database/open.ts'
 import type { Database } from '../store/database/open.ts'
+import { SharedClock } from '../store/database/shared-clock.ts'
 import { claimSingleReplica } from '../store/database/replica-lock.ts'
 import { createResponseStore } from '../store/objects/responses.ts'
 import type { RunningResponseStore } from '../store/objects/responses.ts'
@@ -142,7 +143,9 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
   const replica = isAlone
     ? await claimSingleReplica(options.databaseUrl, { reportHeld, later: kept !== undefined })
     : undefined
-  const { installation, configured, keys, secrets } = await openKeys(options, logger, { database, kept })
+  const sharedClock = new SharedClock(clock)
+  const opened = { database, kept, sharedClock }
+  const { installation, configured, keys, secrets } = await openKeys(options, logger, opened)
   let stopped = false
   if (kept) void catchUp({ database, installation, logger }, () => stopped)
   const { tail, exchange } = openTail(options, installation)
@@ -160,7 +163,7 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
   const runLeases = redisUrl === undefined ? undefined : createRunLeases({ redisUrl, installation: name })
   const answerCache = openAnswerCache({ redisUrl: options.redisUrl, sign: installation.sign, logger })
   const cacheHours = countCacheHours({ database, clock, counts: () => answerCache.answers.counts() })
-  const objects = objectStores({ database, secrets, writer: limits.spendWriter }, settings, logger)
+  const objects = objectStores({ database, secrets, sharedClock, writer: limits.spendWriter }, settings, logger)
   const bodies = openBodiesOf(options, logger, { database, secrets, settings: () => settings().bodies })
   return {
     database,
@@ -203,8 +206,10 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
   }
 }
 
+type TimedDatabase = OpenedDatabase & { readonly sharedClock: SharedClock }
+
 /** The installation's secrets, callers, and what was made by API: what one poll of the database follows. */
-async function openKeys(options: ServeOptions, logger: Logger, { database, kept }: OpenedDatabase) {
+async function openKeys(options: ServeOptions, logger: Logger, { database, kept, sharedClock }: TimedDatabase) {
   const given = { masterKey: options.masterKey, pepper: options.keyPepper }
   const installation = kept
     ? restoreInstallation(database, given, kept.installation)
@@ -240,7 +245,7 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept 
     async changesSince(revision) {
       const [changes, readOnly] = await Promise.all([
         changesSince(database, revision),
-        isReadOnly(database),
+        isReadOnly(database, sharedClock),
         followMasterKey(installation, logger),
         configured.poll(),
       ])
@@ -291,7 +296,12 @@ function logReadOnly(logger: Logger, readOnly: boolean): void {
 }
 
 function objectStores(
-  { database, secrets, writer }: { database: Database; secrets: EncryptionKeys; writer: string },
+  {
+    database,
+    secrets,
+    sharedClock,
+    writer,
+  }: { database: Database; secrets: EncryptionKeys; sharedClock: SharedClock; writer: string },
   settings: () => Pick<Settings, 'storageQuota' | 'chatRetentionMs'>,
   logger: Logger,
 ) {
@@ -307,6 +317,7 @@ function objectStores(
     files: createFileStore({
       database,
       clock,
+      sharedClock,
       guard,
       writer,
       report: problem => logger.error('the store of files reports a problem', { problem }),
@@ -321,7 +332,7 @@ function objectStores(
     }),
     idempotentRequests: createIdempotentRequests({
       database,
-      clock,
+      clock: sharedClock,
       guard,
       report: problem => logger.error('the record of idempotent requests reports a problem', { problem }),
     }),

@@ -4,8 +4,17 @@ import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inOtherProcess, testServers } from './database-fixture.ts'
-import { openDatabase, toNumber, toNumberOrNull, transaction, transactionInTime, transactionUnsynced } from './open.ts'
+import {
+  isReadOnly,
+  openDatabase,
+  toNumber,
+  toNumberOrNull,
+  transaction,
+  transactionInTime,
+  transactionUnsynced,
+} from './open.ts'
 import type { Database } from './open.ts'
+import { SharedClock } from './shared-clock.ts'
 import { claimSingleReplica } from './replica-lock.ts'
 
 const cleanups: (() => Promise<void> | void)[] = []
@@ -26,6 +35,14 @@ for (const server of servers)
       cleanups.push(() => database.close())
       return database
     }
+
+    test('its clock is learnt where it is not that of this machine', async () => {
+      const database = await open(await place())
+      const clock = new SharedClock({ epochMs: () => Date.now() + 3_600_000, monotonicMs: () => 0 })
+      expect(await isReadOnly(database, clock)).toBe(false)
+      const shownMs = database.kind === 'sqlite' ? 0 : -3_600_000
+      expect(Math.abs(clock.aheadMs - shownMs)).toBeLessThan(60_000)
+    })
 
     test('a transaction is all or nothing', async () => {
       const database = await open(await place())

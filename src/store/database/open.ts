@@ -3,6 +3,7 @@ import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
 import { openPool } from './postgres.ts'
+import type { SharedClock } from './shared-clock.ts'
 import { openSqliteConnection } from './sqlite.ts'
 
 /**
@@ -174,13 +175,16 @@ export function isAway(error: unknown): boolean {
 }
 
 /**
- * Whether Postgres takes no changes: a replica that was not promoted, or a server whose operator forbids them. Rejects
- * when it does not answer. An SQLite file that cannot be written says so to each writer.
+ * Whether Postgres takes no changes: a replica that was not promoted, or a server whose operator forbids them. `clock`
+ * learns its time. Rejects when it does not answer. An SQLite file that cannot be written says so to each writer.
  */
-export async function isReadOnly({ kind, sql }: Database): Promise<boolean> {
+export async function isReadOnly({ kind, sql }: Database, clock: SharedClock): Promise<boolean> {
   if (kind === 'sqlite') return false
-  const stateQuery = sql`select current_setting('transaction_read_only') as state`
-  const [found] = await answerInTime<{ state: string }[]>(stateQuery)
+  const ended = clock.reads()
+  const [found] = await answerInTime<{ state: string; now_ms: unknown }[]>(sql`
+    select current_setting('transaction_read_only') as state,
+      (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms`)
+  ended(toNumber(found?.now_ms))
   return found?.state === 'on'
 }
 

@@ -1,6 +1,7 @@
 /** Whose file is where: on both databases, also while two replicas see the same file for the first time. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { FileRecord } from '../../core/objects/file-records.ts'
+import { systemClock } from '../../lib/clock.ts'
 import { guardOf, testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
 import { createFileStore } from './files.ts'
@@ -239,6 +240,27 @@ for (const server of testServers('files'))
         await store.leaseBatch('batch_001', { owner: 'c', nowMs: 3 * day, leaseMs: 500 })
         expect(idsOf(await other.leaseOpenBatches({ owner: 'b', nowMs: day, leaseMs: 500, limit: 9 }))).toEqual(ids)
         expect(await other.leaseOpenBatches({ owner: 'b', nowMs: day, leaseMs: 500, limit: 9 })).toEqual([])
+      })
+
+      test('a replica whose clock is an hour ahead takes no lease of another', async () => {
+        const ids = await putBatches(1)
+        await store.leaseOpenBatches({ owner: 'a', nowMs: 1000, leaseMs: 500, limit: 1 })
+        const hour = 3_600_000
+        const ahead = createFileStore({
+          database,
+          guard: guardOf(database),
+          writer: 'two',
+          clock: systemClock,
+          sharedClock: { aheadMs: -hour },
+          report: () => {},
+        })
+        const lease = (nowMs: number) => ({ owner: 'b', nowMs: nowMs + hour, leaseMs: 500, limit: 1 })
+        expect(await ahead.leaseBatch(ids[0]!, lease(1400))).toBe(false)
+        expect(await ahead.leaseOpenBatches(lease(1400))).toEqual([])
+        expect(idsOf(await ahead.leaseOpenBatches(lease(1500)))).toEqual(ids)
+        await ahead.releaseBatch(ids[0]!, { owner: 'b', dueAtMs: hour + 3000 })
+        expect(idsOf(await store.leaseOpenBatches({ owner: 'a', nowMs: 3000, leaseMs: 500, limit: 1 }))).toEqual(ids)
+        ahead.stop()
       })
 
       test('a released batch can be settled at once, and is polled when it is due, longest overdue first', async () => {

@@ -14,6 +14,7 @@ import type {
 import type { Clock } from '../../lib/clock.ts'
 import { answerInTime, toNumber, transactionInTime, unlessSilent } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
+import type { SharedClock } from '../database/shared-clock.ts'
 import { batchRecords } from './batch-records.ts'
 import { fileEndMs, findUpstream, toRecord, toRow } from './file-rows.ts'
 import type { FileRow } from './file-rows.ts'
@@ -31,6 +32,8 @@ interface FileStoreParts {
   /** This process's name in `budget_spend`. */
   readonly writer: SpendWriter
   readonly clock: Clock
+  /** That of the database, by which leases are kept; absent = `clock`. */
+  readonly sharedClock?: Pick<SharedClock, 'aheadMs'>
   /** Called when old files could not be deleted. */
   report(problem: string): void
 }
@@ -46,8 +49,11 @@ export interface RunningFileStore extends FileStore {
  * Over the table `upstream_files`. Every failure of the database is `overloaded`. A text that cannot be an id of the
  * gateway is not found without asking the database. The regular deletion runs until `stop`.
  */
-export function createFileStore({ database, guard, writer, clock, report }: FileStoreParts): RunningFileStore {
+export function createFileStore(parts: FileStoreParts): RunningFileStore {
+  const { database, guard, writer, clock, report } = parts
   const { sql } = database
+  const shared = (ms: number): number => ms + (parts.sharedClock?.aheadMs ?? 0)
+  const inShared = <Lease extends BatchLease>(lease: Lease): Lease => ({ ...lease, nowMs: shared(lease.nowMs) })
   const available = <T>(work: () => Promise<T>): Promise<T> => insisting(unlessSilent(database, work))
   const batches = batchRecords({ database, guard, writer })
   const deleteExpired = () => deleteOld(sql, clock)
@@ -60,16 +66,16 @@ export function createFileStore({ database, guard, writer, clock, report }: File
     findUpstream: of => available(() => findUpstream(sql, of)),
     admit: keyId => available(() => guard.admit(keyId)),
     put: (record, options) => insisting(options?.withinQuota ? putWithin(database, guard, record) : put(sql, record)),
-    beginBatch: (record, lease) => available(() => batches.begin(record, lease)),
+    beginBatch: (record, lease) => available(() => batches.begin(record, inShared(lease))),
     batchBegun: (id, upstreamId) => insisting(batches.begun(id, upstreamId)),
     giveUpBatch: id => insisting(batches.giveUp(id)),
     batchSettled: (id, body) => insisting(batches.settled(id, body)),
     update: (id, changes) => available(() => update(sql, id, changes)),
     list: query => available(() => list(sql, clock, query)),
     delete: id => available(() => remove(sql, id)),
-    leaseOpenBatches: lease => insisting(leaseOpenBatches(database, lease)),
-    leaseBatch: (id, lease) => insisting(leaseBatch(sql, id, lease)),
-    releaseBatch: (id, release) => insisting(releaseBatch(sql, id, release)),
+    leaseOpenBatches: lease => insisting(leaseOpenBatches(database, inShared(lease))),
+    leaseBatch: (id, lease) => insisting(leaseBatch(sql, id, inShared(lease))),
+    releaseBatch: (id, { owner, dueAtMs }) => insisting(releaseBatch(sql, id, { owner, dueAtMs: shared(dueAtMs) })),
     releaseBatches: owner => insisting(releaseBatches(sql, owner)),
     deleteExpired,
     stop: () => clearInterval(timer),
