@@ -1,6 +1,6 @@
 /**
  * `npm run screenshots -- --directory PATH --only keys,logs`: every page of the demo, or those named, in light and
- * dark, 1440 and 390 pixels wide, as PNG files. Tells of pages that are wider than the screen, and of errors of
+ * dark, 1440 and 390 pixels wide, as PNG files. Reports pages that are wider than the screen, and of errors of
  * scripts. Ends with status 1 where there are any. Needs Chromium: the package `chromium`, or CHROMIUM_PATH.
  */
 import { mkdirSync } from 'node:fs'

@@ -208,7 +208,7 @@ async function startGateway() {
   return {
     url,
     child,
-    /** Tells the probes, and waits for their answer. */
+    /** Notifies the probes, and waits for their answer. */
     ask: (message: 'start' | 'stop') =>
       new Promise<unknown>(resolve => {
         answered = resolve

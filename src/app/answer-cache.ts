@@ -89,7 +89,7 @@ function openRedis(
   })
 }
 
-/** Tells once for each configuration that the Redis it names is missing. */
+/** Reports once for each configuration that the Redis it names is missing. */
 function tellMissing(logger: Logger, missing: Set<CacheSettings>, settings: CacheSettings): undefined {
   if (missing.has(settings)) return
   missing.clear()

@@ -39,7 +39,7 @@ import { createAdmitLine, createCallObjects } from '../pipeline/call-objects.ts'
 import { createFileCalls } from '../pipeline/files/file-call.ts'
 import { createHttp1Transport } from '../http/client/client.ts'
 import { Guardrails } from '../guardrails/policies.ts'
-import { createPlaceFiles } from '../pipeline/files/named-files.ts'
+import { createResolveNamedFiles } from '../pipeline/files/named-files.ts'
 import { createDecodeInputs } from '../pipeline/text-inputs.ts'
 import { createPreviewCall } from '../pipeline/call-preview.ts'
 import { Router } from '../pipeline/routing/deployment-router.ts'
@@ -278,8 +278,8 @@ interface CallParts {
   readonly tokenizer: Tokenizer
 }
 
-function placeFilesOf({ files }: Store, fileCalls: ReturnType<typeof createFileCalls>) {
-  return createPlaceFiles({
+function namedFilesOf({ files }: Store, fileCalls: ReturnType<typeof createFileCalls>) {
+  return createResolveNamedFiles({
     files,
     fileCalls,
     clock,
@@ -321,7 +321,7 @@ function assembleCalls(
 ) {
   const uploadDirectory = join(options.dataDirectory, 'uploads')
   const fileCalls = createFileCalls({ transport, clock, uploadDirectory })
-  const placeFiles = placeFilesOf(store, fileCalls)
+  const resolveNamedFiles = namedFilesOf(store, fileCalls)
   const decodeInputs = createDecodeInputs(tokenizer)
   const limited = limitsOver(store, current)
   const guardrails = guardrailsOver(transport, limited.budgets, () => callModel)
@@ -333,7 +333,7 @@ function assembleCalls(
     tenants: store.tenants,
     ledger: store.ledger,
     current,
-    placeFiles,
+    resolveNamedFiles,
     decodeInputs,
     guardrails: guardrails.policies(),
     ...recordedAndOwn(store, options),
@@ -381,7 +381,7 @@ function assembleCalls(
       callObjects: createCallObjects(serving),
       admitLine: createAdmitLine(serving),
       settleEnded: createSettleEnded(serving),
-      previewCall: createPreviewCall({ ...serving, placeFiles, decodeInputs }),
+      previewCall: createPreviewCall({ ...serving, resolveNamedFiles, decodeInputs }),
     },
   }
 }

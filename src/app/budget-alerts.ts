@@ -1,4 +1,4 @@
-/** Tells the operator of soft budgets: by webhooks and by mail. */
+/** Notifies the operator of soft budgets: by webhooks and by mail. */
 import { nanoUsdToText } from '../accounts/costs/cost.ts'
 import type { BudgetSettings } from '../core/tenancy/budgets.ts'
 import type { Mail } from '../core/mail.ts'

@@ -1,4 +1,4 @@
-/** Tells of what keeps the gateway from its work for longer than a moment: in the log, by webhooks and by mail. */
+/** Reports what keeps the gateway from its work for longer than a moment: in the log, by webhooks and by mail. */
 import { hostname } from 'node:os'
 import type { HealthAlertSettings } from '../core/settings.ts'
 import type { TroubleClaims } from '../core/trouble-claims.ts'

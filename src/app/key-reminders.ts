@@ -1,4 +1,4 @@
-/** Tells of keys that soon end, or whose text soon has to be replaced: in the log, by webhooks and by mail. */
+/** Reminds of keys that soon end, or whose text soon has to be replaced: in the log, by webhooks and by mail. */
 import type { KeyReminder, KeyReminderQuery, KeyReminderStore } from '../core/tenancy/key-reminders.ts'
 import type { Mail, Mailer } from '../core/mail.ts'
 import type { KeyRotationSettings } from '../core/settings.ts'

@@ -105,7 +105,7 @@ export interface AnswerFilter {
   event(event: ChatEvent): readonly ChatEvent[]
   /** The events still held back, when the answer is complete. */
   end(): readonly ChatEvent[]
-  /** For filters that ask others: called after `end`, for the events that wait for what they say. */
+  /** For filters that call a service: called after `end`, for the events that wait for its answer. */
   later?(): Promise<readonly ChatEvent[]>
   /** Of a stream, before its first event: for filters with `later` that give out events while the answer comes. */
   attach?(gate: AnswerGate): void

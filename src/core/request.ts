@@ -11,7 +11,7 @@ export interface Client {
    * stops and cannot wait for the answer any longer: then there is a moment left to answer the client.
    */
   onLeft(listener: (why: GatewayError) => void): void
-  /** Told when a call of it has ended that an upstream may bill; absent = does not ask. */
+  /** Called when a call of it has ended that an upstream may bill; absent = does not ask. */
   billed?(): void
 }
 

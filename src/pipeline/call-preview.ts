@@ -14,12 +14,12 @@ import { admitDryRun } from './admission/admission.ts'
 import type { CallPolicies } from './admission/admission.ts'
 import { openCall } from './call-record.ts'
 import type { CallParts } from './call-record.ts'
-import type { PlaceFiles } from './files/named-files.ts'
+import type { ResolveNamedFiles } from './files/named-files.ts'
 import type { DecodeInputs } from './text-inputs.ts'
 
 interface PreviewParts extends CallParts {
   readonly policies: CallPolicies
-  readonly placeFiles: PlaceFiles
+  readonly resolveNamedFiles: ResolveNamedFiles
   readonly decodeInputs: DecodeInputs
 }
 
@@ -36,7 +36,7 @@ export function createPreviewCall(parts: PreviewParts): PreviewCall {
     call.body = readJsonBody(bytes)
     call.forwardedHeaders = format.forward.headers?.(request.headers)
     await admitDryRun(call, parts.policies)
-    await parts.placeFiles(call)
+    await parts.resolveNamedFiles(call)
     await parts.decodeInputs(call)
     const deployment = firstOf(call.candidates)
     const attempt = planAttempt(call, deployment, parts.policies)

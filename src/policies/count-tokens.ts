@@ -5,7 +5,7 @@ import { GatewayError } from '../core/errors.ts'
 import { estimateInput } from '../core/hub/input-tokens.ts'
 import type { Policy } from '../core/policy.ts'
 
-/** Tells clients that the number is an estimate. */
+/** Answers say that the number is an estimate. */
 const sourceHeader = 'x-token-count-source'
 
 /**

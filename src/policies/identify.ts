@@ -197,7 +197,7 @@ function checkAge({ key }: Caller, { keyRotation, clock }: Pick<IdentifyParts, '
   if (endMs !== null && endMs <= clock.epochMs()) throw overdueKey(key.id)
 }
 
-/** Told to those alone who have the text of a key that works but for its age. */
+/** Shown only to those who have the text of a key that works but for its age. */
 function overdueKey(keyId: string): GatewayError {
   return new KeyRefusal(
     'overdue',

@@ -26,7 +26,7 @@ import { identify } from './identify.ts'
 import { modelAccess } from './model-access.ts'
 import { modelMode } from './model-mode.ts'
 import { observe } from './observe.ts'
-import { placeFiles } from './place-files.ts'
+import { namedFiles } from './named-files.ts'
 import { providerBudgets } from './provider-budgets.ts'
 import { providerObjects } from './provider-objects.ts'
 import { countRequests, rateLimit } from './rate-limit.ts'
@@ -50,7 +50,7 @@ export interface AdmissionParts {
   readonly ledger: Ledger
   /** For requests; each call has taken its own. */
   readonly current: CurrentConfiguration
-  placeFiles(call: Call): Promise<void> | undefined
+  resolveNamedFiles(call: Call): Promise<void> | undefined
   decodeInputs(call: Call): Promise<void> | undefined
   readonly cache: AnswerCache
   /** See `guardrails/policies.ts`. */
@@ -104,7 +104,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     countTokens(),
     limits.onBody,
     providers.onBody,
-    placeFiles(parts.placeFiles),
+    namedFiles(parts.resolveNamedFiles),
     decodeInputs(parts.decodeInputs),
 
     // The call's intent is written to the journal; it is routed next.

@@ -1,4 +1,4 @@
-/** Tells of models whose calls have no known price: once for each, because a busy one would fill the log. */
+/** Reports models whose calls have no known price: once for each, because a busy one would fill the log. */
 import type { Deployment } from '../core/deployment.ts'
 import type { Usage } from '../core/usage/usage.ts'
 import type { Logger } from './log.ts'

@@ -231,7 +231,7 @@ export interface LiveAnswer {
   follow(follower: AnswerFollower): () => void
 }
 
-/** Told of an answer as it comes. */
+/** Gets an answer as it comes. */
 export interface AnswerFollower {
   /** What was added since the piece before. */
   piece(delta: AnswerDelta): void

@@ -35,7 +35,7 @@ export interface SessionStore {
   touch(session: Session, nowMs: number): Promise<void>
 }
 
-/** Tells whether a session still counts, and keeps it alive. */
+/** Finds out whether a session still counts, and keeps it alive. */
 export interface SessionGuard {
   /** At once unless the database has to be asked; then it may reject with `overloaded`. */
   check(session: Session): boolean | Promise<boolean>

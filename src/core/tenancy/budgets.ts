@@ -38,7 +38,7 @@ export interface BudgetSettings {
   readonly reserveNanoUsd: number
   /** Of the calendar that periods follow, a name of the IANA database. */
   readonly timeZone: string
-  /** Told when a soft budget is reached; empty = the log alone. */
+  /** Notified when a soft budget is reached; empty = the log alone. */
   readonly webhookUrls: readonly string[]
   /** As `webhookUrls`, by mail. */
   readonly alertEmails: readonly string[]

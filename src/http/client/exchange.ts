@@ -166,7 +166,7 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
     } else if (this.#sink) this.#flush()
   }
 
-  /** The exchange is over without a complete answer. Told at once, also to a sink that pauses. */
+  /** The exchange is over without a complete answer. Reported at once, also to a sink that pauses. */
   failed(error: GatewayError): void {
     this.connection = undefined
     if (this.#detached) return

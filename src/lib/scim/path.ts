@@ -188,7 +188,7 @@ class Parser {
       if (value === null || ['string', 'number', 'boolean'].includes(typeof value))
         return value as string | number | boolean | null
     } catch {
-      // Told below.
+      // Reported below.
     }
     return this.#fail(`expects a value at character ${at + 1}: a text in double quotes, a number, true, false or null`)
   }

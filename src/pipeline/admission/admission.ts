@@ -43,7 +43,7 @@ export function callPolicies(policies: readonly Policy[]): CallPolicies {
   }
 }
 
-/** Tells the policies of an attempt that has failed or has begun an answer. */
+/** Notifies the policies of an attempt that has failed or has begun an answer. */
 export function reportAttempt(
   { attempted }: CallPolicies,
   call: Call,

@@ -13,7 +13,7 @@ import { openaiChat } from '../../formats/openai/chat/index.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { Secret } from '../../lib/secret.ts'
 import { providers } from '../../providers/index.ts'
-import { createPlaceFiles } from './named-files.ts'
+import { createResolveNamedFiles } from './named-files.ts'
 
 const deploymentOf = (id: string, account: string, provider = 'openai'): Deployment =>
   ({
@@ -71,7 +71,7 @@ function rig(
     models: { settings: { deployments: [home, twin, far], bodyBytesMax } },
   } as unknown as Call
   let nowMs = 0
-  const place = createPlaceFiles({
+  const place = createResolveNamedFiles({
     files: { find: async (_kind, id, owner) => (asked.push(owner), known.get(id)) },
     fileCalls: {
       bytes: async ({ path, deployment }) => (

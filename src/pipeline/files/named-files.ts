@@ -42,10 +42,10 @@ interface NamedFilesParts {
  * Finds the files that the body names and keeps the candidates that can be given them. undefined = the body names none,
  * which costs one search through its bytes. Rejects as `NamedFiles.among` does.
  */
-export type PlaceFiles = (call: Call) => Promise<void> | undefined
+export type ResolveNamedFiles = (call: Call) => Promise<void> | undefined
 
-/** Binds the parts. A call whose files were placed has `namedFiles`, released when it is settled. */
-export function createPlaceFiles(parts: NamedFilesParts): PlaceFiles {
+/** Binds the parts. A call whose files were found has `namedFiles`, released when it is settled. */
+export function createResolveNamedFiles(parts: NamedFilesParts): ResolveNamedFiles {
   return call => {
     const { format } = call
     if (!format || (call.operation !== 'chat' && call.operation !== 'count-tokens')) return undefined
@@ -54,7 +54,7 @@ export function createPlaceFiles(parts: NamedFilesParts): PlaceFiles {
     // Estimates of tokens need no files.
     if (references.length === 0 || (call.operation === 'count-tokens' && call.candidates.every(isInProcess)))
       return undefined
-    return placeFiles(parts, { call, format, references })
+    return resolveNamedFiles(parts, { call, format, references })
   }
 }
 
@@ -68,13 +68,13 @@ interface FileNamingCall {
   readonly references: readonly FileReference[]
 }
 
-async function placeFiles(parts: NamedFilesParts, naming: FileNamingCall): Promise<void> {
+async function resolveNamedFiles(parts: NamedFilesParts, naming: FileNamingCall): Promise<void> {
   const { call } = naming
-  const placed = new PlacedFiles(parts, naming, await findRecords(parts.files, naming))
-  const candidates = await placed.among(call.candidates, call.model)
+  const resolved = new ResolvedFiles(parts, naming, await findRecords(parts.files, naming))
+  const candidates = await resolved.among(call.candidates, call.model)
   if (call.client.left) throw clientClosed()
   call.candidates = candidates
-  call.namedFiles = placed
+  call.namedFiles = resolved
 }
 
 /** By the gateway's id. The same error for a file of another key and an unknown one. */
@@ -105,7 +105,7 @@ async function findRecords(
 /** The content of a file, or the reason why there is none. */
 type Content = { readonly file: InlineFile; readonly bytes: Uint8Array } | { readonly failure: GatewayError }
 
-class PlacedFiles implements NamedFiles {
+class ResolvedFiles implements NamedFiles {
   readonly localIds: ReadonlyMap<string, string>
   readonly #parts: NamedFilesParts
   readonly #naming: FileNamingCall
@@ -130,13 +130,13 @@ class PlacedFiles implements NamedFiles {
   }
 
   async among(group: readonly Deployment[], model: string): Promise<readonly Deployment[]> {
-    const keepers = group.filter(one => this.#foreign(one).length === 0)
-    if (keepers.length > 0 || group.length === 0) return keepers
+    const withAll = group.filter(one => this.#neededContents(one).length === 0)
+    if (withAll.length > 0 || group.length === 0) return withAll
     const open: Deployment[] = []
     let refusal: unknown
     for (const deployment of group) {
       try {
-        await this.#makeReady(deployment, model)
+        await this.#fetchContents(deployment, model)
         open.push(deployment)
       } catch (error) {
         if (!(error instanceof GatewayError) || error.kind === 'client-closed') throw error
@@ -153,7 +153,7 @@ class PlacedFiles implements NamedFiles {
     const contents = new Map<string, Uint8Array>()
     const original = this.#naming.call.body!
     const edits = rewriteReferences(original, reference => {
-      if (this.#goesById(reference, deployment)) return reference.withId(this.#records.get(reference.id)!.upstreamId)
+      if (this.#takesId(reference, deployment)) return reference.withId(this.#records.get(reference.id)!.upstreamId)
       const content = this.#contents.get(reference.id)
       if (!content || 'failure' in content)
         throw new GatewayError('internal', `the file '${reference.id}' was not fetched for '${deployment.id}'`)
@@ -166,12 +166,12 @@ class PlacedFiles implements NamedFiles {
   }
 
   /** The files that the deployment can only be given as content. */
-  #foreign(deployment: Deployment): FileReference[] {
-    return this.#naming.references.filter(reference => !this.#goesById(reference, deployment))
+  #neededContents(deployment: Deployment): FileReference[] {
+    return this.#naming.references.filter(reference => !this.#takesId(reference, deployment))
   }
 
   /** true = the same account stores the file, and its chat accepts the id. */
-  #goesById(reference: FileReference, deployment: Deployment): boolean {
+  #takesId(reference: FileReference, deployment: Deployment): boolean {
     const home = this.#homes.get(reference.id)
     if (!home || isInProcess(deployment) || accountOf(home) !== accountOf(deployment)) return false
     // A translated picture cannot be given by id (`providers/openai-compatible/request.ts`).
@@ -179,28 +179,28 @@ class PlacedFiles implements NamedFiles {
   }
 
   /** Fetches the content of the files that the deployment does not store; each counts as often as it is named. */
-  async #makeReady(deployment: Deployment, model: string): Promise<void> {
-    const foreign = this.#foreign(deployment)
+  async #fetchContents(deployment: Deployment, model: string): Promise<void> {
+    const needed = this.#neededContents(deployment)
     const { body } = this.#naming.call
     const bytesMax = Math.max(
       Math.min(inlineBytesMax, Math.floor((this.#naming.call.models.settings.bodyBytesMax - body!.size) * 0.75)),
       0,
     )
-    const sumOf = (bytesOf: (id: string) => number): number => foreign.reduce((sum, { id }) => sum + bytesOf(id), 0)
+    const sumOf = (bytesOf: (id: string) => number): number => needed.reduce((sum, { id }) => sum + bytesOf(id), 0)
     const check = (bytes: number): void => {
       if (bytes > bytesMax)
-        throw this.#cannot(foreign[0]!, {
+        throw this.#unusable(needed[0]!, {
           deployment,
           model,
           why: `${bytes} bytes of files cannot travel with a call: at most ${bytesMax} can`,
         })
     }
     check(sumOf(id => this.#records.get(id)!.bytes))
-    for (const reference of foreign) {
+    for (const reference of needed) {
       if (reference.instead === undefined)
-        throw this.#cannot(reference, { deployment, model, why: 'only an id will do here' })
+        throw this.#unusable(reference, { deployment, model, why: 'only an id will do here' })
       const content = await this.#content(reference.id, bytesMax)
-      if ('failure' in content) throw this.#unfetched(reference, content.failure, { deployment, model })
+      if ('failure' in content) throw this.#notFetched(reference, content.failure, { deployment, model })
       if (reference.inlined(content.file) === undefined)
         throw refused(
           reference,
@@ -243,12 +243,12 @@ class PlacedFiles implements NamedFiles {
     }
   }
 
-  #unfetched(reference: FileReference, failure: GatewayError, target: FileTarget): GatewayError {
+  #notFetched(reference: FileReference, failure: GatewayError, target: FileTarget): GatewayError {
     const { id, path } = reference
     if (failure.kind === 'model-not-found')
       return refused(reference, `the file '${id}' is gone at the upstream that kept it; upload it again`, 'not_found')
-    if (!passing.has(failure.kind))
-      return this.#cannot(reference, { ...target, why: 'its content is not handed out there' })
+    if (!faultsOfUpstream.has(failure.kind))
+      return this.#unusable(reference, { ...target, why: 'its content is not handed out there' })
     const { cause, status, retryAfterMs, message } = withLocalIds(failure, this.localIds)
     return new GatewayError(
       failure.kind,
@@ -263,7 +263,7 @@ class PlacedFiles implements NamedFiles {
   }
 
   /** 422: where the file is stored, why it cannot be used, and what to do. */
-  #cannot(reference: FileReference, { deployment, model, why }: FileTarget & { readonly why: string }): GatewayError {
+  #unusable(reference: FileReference, { deployment, model, why }: FileTarget & { readonly why: string }): GatewayError {
     const { id } = reference
     const home = this.#homes.get(id)
     if (!home)
@@ -301,7 +301,7 @@ interface FileTarget {
 }
 
 /** Errors of the storing upstream that are not about the file. */
-const passing: ReadonlySet<FaultKind> = new Set<FaultKind>([
+const faultsOfUpstream: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'upstream-rate-limited',
   'upstream-timeout',
   'upstream-unreachable',

@@ -45,7 +45,7 @@ interface CheckContext {
   /** Asked before each further request; it is not sent when this rejects. */
   admit(): Promise<void>
   send(next: NextCall, totalMs: number): UpstreamExchange
-  /** Told the status of each answer to `send`. */
+  /** Called with the status of each answer to `send`. */
   answered(status: number): void
   /** The error for an answer without success. */
   fault(response: UpstreamResponse): Promise<GatewayError>
@@ -100,7 +100,7 @@ class SilenceTimer extends TimerEntry {
 }
 
 class CheckedBody implements UpstreamBody {
-  readonly #asking: CheckContext
+  readonly #context: CheckContext
   readonly #startedMs: number
   #exchange: UpstreamExchange
   /** The current answer. */
@@ -115,7 +115,7 @@ class CheckedBody implements UpstreamBody {
 
   constructor(first: UpstreamExchange, context: CheckContext) {
     this.#exchange = first
-    this.#asking = context
+    this.#context = context
     this.#silence = new SilenceTimer(context.timers)
     this.#startedMs = context.clock.monotonicMs()
   }
@@ -133,7 +133,7 @@ class CheckedBody implements UpstreamBody {
     for (;;) {
       const answer = this.#answer!
       const bytes = await answer.body.bytes(bytesMax)
-      const next = this.#asking.check.whole(bytes, answer)
+      const next = this.#context.check.whole(bytes, answer)
       if (!next) return bytes
       await this.#ask(next)
     }
@@ -141,15 +141,15 @@ class CheckedBody implements UpstreamBody {
 
   pipe(sink: BodySink): void {
     const fail = (error: unknown): void => {
-      this.#hush()
+      this.#stopSilenceTimer()
       if (!this.#cancelled) sink.fail(toGatewayError(error))
     }
-    const { check, timers } = this.#asking
+    const { check, timers } = this.#context
     const exchange = this.#exchange
     const { body } = this.#answer!
     let drain: UpstreamDrain | undefined
     const ended = (): void => {
-      this.#hush()
+      this.#stopSilenceTimer()
       const next = check.streamed()
       if (!next) return sink.end()
       this.#ask(next).then(() => {
@@ -182,31 +182,31 @@ class CheckedBody implements UpstreamBody {
   }
 
   #listen(): void {
-    const { check } = this.#asking
+    const { check } = this.#context
     const ms = this.#paused ? 0 : check.endsInMs()
     if (this.#onSilence && ms > 0) this.#silence.await(ms, check.steps(), this.#onSilence)
     else this.#silence.cancel()
   }
 
-  #hush(): void {
+  #stopSilenceTimer(): void {
     this.#onSilence = undefined
     this.#silence.cancel()
   }
 
   async #ask(next: NextCall): Promise<void> {
     this.#isBetween = true
-    const { clock, totalMs } = this.#asking
-    await this.#asking.admit()
+    const { clock, totalMs } = this.#context
+    await this.#context.admit()
     const leftMs = totalMs === 0 ? 0 : totalMs - (clock.monotonicMs() - this.#startedMs)
     if (leftMs < 0)
       throw new GatewayError('upstream-timeout', 'no time was left to ask the upstream for the rest of the answer')
     if (this.#cancelled)
       throw new GatewayError('client-closed', 'the client closed the connection before the answer was complete')
-    this.#exchange = this.#asking.send(next, leftMs)
+    this.#exchange = this.#context.send(next, leftMs)
     this.#isBetween = false
     const response = await this.#exchange.response
-    this.#asking.answered(response.status)
-    if (response.status < 200 || response.status >= 300) throw await this.#asking.fault(response)
+    this.#context.answered(response.status)
+    if (response.status < 200 || response.status >= 300) throw await this.#context.fault(response)
     this.#answer = response
   }
 

@@ -28,19 +28,19 @@ export function answerFilters(policies: CallPolicies, call: Call): readonly Name
 export interface FilteredFormat {
   readonly format: ChatFormat
   /**
-   * Set where a filter asks others. After the answer was encoded, or its writer has ended: what is written in place of
-   * the whole answer, or after the stream so far. Rejects with a filter's GatewayError.
+   * Set where a filter calls a service, as a judge. After the answer was encoded, or its writer has ended: what is
+   * written in place of the whole answer, or after the stream so far. Rejects with a filter's GatewayError.
    */
   readonly late?: LateAnswer | undefined
 }
 
-/** What of an answer comes only after others were asked. */
+/** The part of an answer that waits for the services that filters call. */
 export interface LateAnswer {
   /** Called once, when the answer of the upstream is complete. */
   text(): Promise<string>
   /** See `AnswerFilter.holds`. */
   holds(): boolean
-  /** Who takes what is released between the pieces of the upstream; without, it comes with the next of them. */
+  /** `receiver` gets what is released between the pieces of the upstream; without it that comes with the next piece. */
   listen?(receiver: EarlyReceiver): void
 }
 
@@ -97,7 +97,7 @@ function lateFormat(format: ChatFormat, filters: readonly NamedFilter[]): Filter
         }
         chain.attach({
           early(events) {
-            released += own.written(events)
+            released += own.writeAll(events)
             if (receiver) receiver.early(taken())
           },
           refused: error => receiver?.refused(error),
@@ -105,7 +105,7 @@ function lateFormat(format: ChatFormat, filters: readonly NamedFilter[]): Filter
         return {
           write: event => taken() + own.write(event),
           end() {
-            rest = async () => taken() + own.written(await chain.endLater()) + writer.end()
+            rest = async () => taken() + own.writeAll(await chain.endLater()) + writer.end()
             return taken()
           },
           ...(writer.fail && { fail: error => writer.fail!(error) }),
@@ -122,8 +122,8 @@ function lateFormat(format: ChatFormat, filters: readonly NamedFilter[]): Filter
 class FilterChain {
   readonly #filters: readonly NamedFilter[]
   readonly #last: ChatEvent[] = []
-  #taken = 0
-  #given = 0
+  #charactersTaken = 0
+  #charactersGiven = 0
 
   constructor(filters: readonly NamedFilter[]) {
     this.#filters = filters
@@ -145,9 +145,9 @@ class FilterChain {
   }
 
   event(event: ChatEvent): readonly ChatEvent[] {
-    this.#taken += charactersOf(event)
+    this.#charactersTaken += charactersOf(event)
     const out = this.#inOrder(this.#through([event], 0))
-    if (this.#taken - this.#given > heldCharactersMax) {
+    if (this.#charactersTaken - this.#charactersGiven > heldCharactersMax) {
       const names = this.#filters.map(({ name }) => name).join(', ')
       throw new GatewayError(
         'internal',
@@ -169,7 +169,7 @@ class FilterChain {
     return [...this.#inOrder(out), ...this.#last.splice(0)]
   }
 
-  /** As `end`, where filters ask others; each gets what those before it give out. */
+  /** As `end`, where filters call services; each gets what those before it give out. */
   async endLater(): Promise<readonly ChatEvent[]> {
     const out: ChatEvent[] = []
     for (const [at, { filter }] of this.#filters.entries()) {
@@ -192,8 +192,8 @@ class FilterChain {
     const out: ChatEvent[] = []
     for (const event of events) {
       if (event.type === 'error') throw event.error
-      this.#given += charactersOf(event)
-      const isBehind = this.#last.length > 0 || this.#taken !== this.#given
+      this.#charactersGiven += charactersOf(event)
+      const isBehind = this.#last.length > 0 || this.#charactersTaken !== this.#charactersGiven
       if (event.type === 'finish' || (event.type === 'usage' && isBehind)) this.#last.push(event)
       else out.push(event)
     }
@@ -247,15 +247,15 @@ class FilteredWriter implements EventWriter {
   }
 
   write(event: ChatEvent): string {
-    return this.written(this.#chain.event(event))
+    return this.writeAll(this.#chain.event(event))
   }
 
   end(): string {
-    return this.written(this.#chain.end()) + this.#writer.end()
+    return this.writeAll(this.#chain.end()) + this.#writer.end()
   }
 
   /** Events that have passed the filters. */
-  written(events: readonly ChatEvent[]): string {
+  writeAll(events: readonly ChatEvent[]): string {
     let out = ''
     for (const event of events) out += this.#writer.write(event)
     return out

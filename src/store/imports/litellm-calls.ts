@@ -17,7 +17,7 @@ interface CallImport {
   readonly ledger: LedgerDatabase
   /** Milliseconds since 1970: calls that began before are left out. */
   readonly fromMs: number
-  /** Told of how many rows have been read, after each batch. */
+  /** Called with how many rows have been read, after each batch. */
   progress(rows: number): void
 }
 

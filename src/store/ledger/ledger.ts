@@ -54,7 +54,7 @@ interface LedgerOptions {
   readonly report?: (problem: string) => void
   /** For the log: what earlier processes left, at the start and when it is stored. */
   readonly note?: (text: string, backlog: Backlog) => void
-  /** Told of each row once it is in the journal. */
+  /** Called with each row once it is in the journal. */
   readonly settled?: (row: LedgerRow) => void
   /** 2 MiB unless a test sets it. */
   readonly segmentBytes?: number

@@ -40,7 +40,7 @@ const headers = {
 export interface Page {
   readonly title: string
   readonly content: Html
-  /** Told to the user above the content, as plain text. */
+  /** Shown to the user above the content, as plain text. */
   readonly message?: string | undefined
 }
 

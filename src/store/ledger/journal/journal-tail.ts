@@ -19,7 +19,7 @@ interface JournalTailOptions {
    */
   readonly live: boolean
   readonly report: (problem: string) => void
-  /** Told of what is gone for good, as far as the rest of the journal says. */
+  /** Called with what is gone for good, as far as the rest of the journal says. */
   readonly lost?: (loss: JournalLoss) => void
 }
 

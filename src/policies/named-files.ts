@@ -3,6 +3,6 @@ import type { Call } from '../core/call.ts'
 import type { Policy } from '../core/policy.ts'
 
 /** `resolve`: see `pipeline/files/named-files.ts`; undefined = the body names no file. Throws `unprocessable`. */
-export function placeFiles(resolve: (call: Call) => Promise<void> | undefined): Policy {
-  return { name: 'place-files', stage: 'body', dryRun: false, admit: resolve }
+export function namedFiles(resolve: (call: Call) => Promise<void> | undefined): Policy {
+  return { name: 'named-files', stage: 'body', dryRun: false, admit: resolve }
 }
