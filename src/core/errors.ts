@@ -1,80 +1,57 @@
 import type { Usage } from './usage/usage.ts'
 
 /**
- * Every way a call can fail. One closed table: the status the client sees, the `type`, `code` and
- * `name` of the error body, and what the router may do next. Formats own the body's shape.
- * Names and statuses: gateway API specification, "Errors".
+ * Every way a call can fail. One closed table: the status the client sees, the `type`, `code` and `name` of the error
+ * body, and whether the router may try another deployment. Formats own the body's shape. What clients are promised:
+ * docs/api.md, "When things fail".
  */
 export const faults = {
-  'invalid-request': fault(400, 'invalid_request_error', null, 'BadRequestError', 'never'),
-  'context-too-long': fault(
-    400,
-    'invalid_request_error',
-    'context_length_exceeded',
-    'ContextWindowExceededError',
-    'never',
-  ),
-  'content-policy': fault(
-    400,
-    'invalid_request_error',
-    'content_policy_violation',
-    'ContentPolicyViolationError',
-    'never',
-  ),
-  unauthenticated: fault(401, 'authentication_error', 'invalid_api_key', 'AuthenticationError', 'never'),
-  forbidden: fault(403, 'permission_error', 'permission_denied', 'PermissionDeniedError', 'never'),
-  'model-forbidden': fault(403, 'permission_error', 'model_not_allowed', 'PermissionDeniedError', 'never'),
+  'invalid-request': final(400, 'invalid_request_error', null, 'BadRequestError'),
+  'context-too-long': final(400, 'invalid_request_error', 'context_length_exceeded', 'ContextWindowExceededError'),
+  'content-policy': final(400, 'invalid_request_error', 'content_policy_violation', 'ContentPolicyViolationError'),
+  unauthenticated: final(401, 'authentication_error', 'invalid_api_key', 'AuthenticationError'),
+  forbidden: final(403, 'permission_error', 'permission_denied', 'PermissionDeniedError'),
+  'model-forbidden': final(403, 'permission_error', 'model_not_allowed', 'PermissionDeniedError'),
   /** Every deployment of the model is switched off; its fallbacks are not. */
-  'model-blocked': fault(403, 'permission_error', 'model_blocked', 'PermissionDeniedError', 'other-target'),
-  'not-found': fault(404, 'invalid_request_error', 'not_found', 'NotFoundError', 'never'),
-  'model-not-found': fault(404, 'invalid_request_error', 'model_not_found', 'NotFoundError', 'never'),
-  'method-not-allowed': fault(405, 'invalid_request_error', 'method_not_allowed', 'MethodNotAllowedError', 'never'),
-  'body-timeout': fault(408, 'invalid_request_error', 'body_timeout', 'Timeout', 'never'),
-  conflict: fault(409, 'invalid_request_error', 'conflict', 'ConflictError', 'never'),
-  'too-large': fault(413, 'invalid_request_error', 'request_too_large', 'PayloadTooLargeError', 'never'),
-  'unsupported-media': fault(
-    415,
-    'invalid_request_error',
-    'unsupported_media_type',
-    'UnsupportedMediaTypeError',
-    'never',
-  ),
-  unprocessable: fault(422, 'invalid_request_error', 'invalid_value', 'UnprocessableEntityError', 'never'),
+  'model-blocked': elsewhere(403, 'permission_error', 'model_blocked', 'PermissionDeniedError'),
+  'not-found': final(404, 'invalid_request_error', 'not_found', 'NotFoundError'),
+  'model-not-found': final(404, 'invalid_request_error', 'model_not_found', 'NotFoundError'),
+  'method-not-allowed': final(405, 'invalid_request_error', 'method_not_allowed', 'MethodNotAllowedError'),
+  'body-timeout': final(408, 'invalid_request_error', 'body_timeout', 'Timeout'),
+  conflict: final(409, 'invalid_request_error', 'conflict', 'ConflictError'),
+  'too-large': final(413, 'invalid_request_error', 'request_too_large', 'PayloadTooLargeError'),
+  'unsupported-media': final(415, 'invalid_request_error', 'unsupported_media_type', 'UnsupportedMediaTypeError'),
+  unprocessable: final(422, 'invalid_request_error', 'invalid_value', 'UnprocessableEntityError'),
   /** A protocol was asked for that is not spoken here. */
-  'upgrade-required': fault(426, 'invalid_request_error', 'upgrade_required', 'UpgradeRequiredError', 'never'),
-  'rate-limited': fault(429, 'rate_limit_error', 'rate_limit_exceeded', 'RateLimitError', 'never'),
-  'budget-exceeded': fault(429, 'budget_exceeded', 'budget_exceeded', 'RateLimitError', 'never'),
+  'upgrade-required': final(426, 'invalid_request_error', 'upgrade_required', 'UpgradeRequiredError'),
+  'rate-limited': final(429, 'rate_limit_error', 'rate_limit_exceeded', 'RateLimitError'),
+  'budget-exceeded': final(429, 'budget_exceeded', 'budget_exceeded', 'RateLimitError'),
   /** What a key may store is used up: waiting does not help, deleting does. */
-  'quota-exceeded': fault(429, 'quota_exceeded', 'storage_quota_exceeded', 'RateLimitError', 'never'),
-  'client-closed': fault(499, 'client_closed', 'client_closed_request', 'ClientClosedRequest', 'never'),
-  'schema-mismatch': fault(500, 'api_error', 'json_schema_mismatch', 'JSONSchemaValidationError', 'never'),
-  internal: fault(500, 'api_error', 'internal_error', 'InternalServerError', 'never'),
-  overloaded: fault(503, 'api_error', 'overloaded', 'ServiceUnavailableError', 'never'),
+  'quota-exceeded': final(429, 'quota_exceeded', 'storage_quota_exceeded', 'RateLimitError'),
+  'client-closed': final(499, 'client_closed', 'client_closed_request', 'ClientClosedRequest'),
+  'schema-mismatch': final(500, 'api_error', 'json_schema_mismatch', 'JSONSchemaValidationError'),
+  internal: final(500, 'api_error', 'internal_error', 'InternalServerError'),
+  overloaded: final(503, 'api_error', 'overloaded', 'ServiceUnavailableError'),
   /** The upstream read the request and refused it: a 4xx that would be the same anywhere. */
-  'upstream-refused': fault(400, 'invalid_request_error', null, 'BadRequestError', 'never'),
+  'upstream-refused': final(400, 'invalid_request_error', null, 'BadRequestError'),
   /** The upstream refused the gateway's own credentials: not the client's fault, so never a 401. */
-  'upstream-credentials': fault(502, 'api_error', 'upstream_credentials_refused', 'BadGatewayError', 'other-target'),
+  'upstream-credentials': elsewhere(502, 'api_error', 'upstream_credentials_refused', 'BadGatewayError'),
   /** The upstream does not have, or no longer has, the model that a deployment names. */
-  'upstream-model-missing': fault(404, 'invalid_request_error', 'model_not_found', 'NotFoundError', 'other-target'),
-  'upstream-rate-limited': fault(429, 'rate_limit_error', 'upstream_rate_limited', 'RateLimitError', 'other-target'),
-  'upstream-timeout': fault(408, 'timeout_error', 'upstream_timeout', 'Timeout', 'other-target'),
-  'upstream-unreachable': fault(
-    503,
-    'api_connection_error',
-    'upstream_unreachable',
-    'APIConnectionError',
-    'other-target',
-  ),
+  'upstream-model-missing': elsewhere(404, 'invalid_request_error', 'model_not_found', 'NotFoundError'),
+  'upstream-rate-limited': elsewhere(429, 'rate_limit_error', 'upstream_rate_limited', 'RateLimitError'),
+  'upstream-timeout': elsewhere(408, 'timeout_error', 'upstream_timeout', 'Timeout'),
+  'upstream-unreachable': elsewhere(503, 'api_connection_error', 'upstream_unreachable', 'APIConnectionError'),
   /** The upstream closed or reset a connection that stood, before its answer was whole. */
-  'upstream-closed': fault(503, 'api_connection_error', 'upstream_closed', 'APIConnectionError', 'other-target'),
-  'upstream-overloaded': fault(503, 'api_error', 'upstream_overloaded', 'ServiceUnavailableError', 'other-target'),
-  'upstream-failed': fault(500, 'api_error', 'upstream_error', 'InternalServerError', 'other-target'),
+  'upstream-closed': elsewhere(503, 'api_connection_error', 'upstream_closed', 'APIConnectionError'),
+  'upstream-overloaded': elsewhere(503, 'api_error', 'upstream_overloaded', 'ServiceUnavailableError'),
+  'upstream-failed': elsewhere(500, 'api_error', 'upstream_error', 'InternalServerError'),
   /** The upstream answered what its protocol forbids: garbled, redirecting, wrong type. */
-  'upstream-broken': fault(502, 'api_error', 'upstream_bad_response', 'BadGatewayError', 'other-target'),
+  'upstream-broken': elsewhere(502, 'api_error', 'upstream_bad_response', 'BadGatewayError'),
 } as const
 
 /** The ways a call can fail, by their names in the table. */
 export type FaultKind = keyof typeof faults
+
 /** An upstream's refusal keeps its status, and has the type that OpenAI uses for that status. */
 const refusalNames: Readonly<Record<number, string>> = {
   403: faults.forbidden.name,
@@ -98,8 +75,14 @@ interface Fault {
   readonly retry: Retry
 }
 
-function fault(status: number, type: string, code: string | null, name: string, retry: Retry): Fault {
-  return { status, type, code, name, retry }
+/** A failure that no other deployment would mend. */
+function final(status: number, type: string, code: string | null, name: string): Fault {
+  return { status, type, code, name, retry: 'never' }
+}
+
+/** A failure that another deployment may not have. */
+function elsewhere(status: number, type: string, code: string | null, name: string): Fault {
+  return { status, type, code, name, retry: 'other-target' }
 }
 
 /** One problem of a request, in the shape that 422 answers list under `detail`. */

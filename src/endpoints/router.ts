@@ -200,17 +200,16 @@ class AdmittedHead implements RequestHead {
   }
 }
 
-/** Asks the policies from number `from` on. */
+/** Asks the policies, one after the other. */
 function dispatch(
   parts: RequestRouterParts,
   endpoint: Endpoint,
   request: HttpRequest,
   head: AdmittedHead,
-  from = 0,
 ): Answer | Promise<Answer> {
-  for (let at = from; at < parts.policies.length; at++) {
+  for (let at = 0; at < parts.policies.length; at++) {
     const admitted = parts.policies[at]!.admit(head)
-    if (admitted) return dispatchLater(admitted, at + 1, { parts, endpoint, request, head })
+    if (admitted) return dispatchLater({ parts, endpoint, request, head }, admitted, at + 1)
   }
   return perform(parts, endpoint, request, head)
 }
@@ -222,15 +221,19 @@ interface Dispatch {
   readonly head: AdmittedHead
 }
 
-/** Apart from `enter`: what a closure captures is allocated whenever its function is entered. */
-function dispatchLater(
-  admitted: Promise<void>,
-  from: number,
+/** After `admitted`, the promise of the policy before number `next`. Most requests have no such policy. */
+async function dispatchLater(
   { parts, endpoint, request, head }: Dispatch,
+  admitted: Promise<void>,
+  next: number,
 ): Promise<Answer> {
-  return admitted
-    .then(() => dispatch(parts, endpoint, request, head, from))
-    .catch(thrown => failed(parts, endpoint, { request, head }, thrown))
+  try {
+    await admitted
+    for (const policy of parts.policies.slice(next)) await policy.admit(head)
+    return await perform(parts, endpoint, request, head)
+  } catch (thrown) {
+    return failed(parts, endpoint, { request, head }, thrown)
+  }
 }
 
 function perform(

@@ -193,35 +193,17 @@ const headOf = (reply: Generation, object: string): JsonObject => ({
 /** Usage is always sent, in the last chunk; tool calls come in one piece together with the finish reason. */
 function* chatEvents(reply: Generation, usage: JsonObject | undefined): Generator<StreamEvent> {
   const head = headOf(reply, 'chat.completion.chunk')
-  const chunk = (
-    index: number,
-    delta: JsonObject,
-    reason: string | null,
-    kind: StreamEvent['kind'],
-    tokens = 0,
-  ): StreamEvent =>
-    dataEvent(
-      {
-        ...head,
-        choices: [{ index, delta, finish_reason: reason }],
-        ...(kind === 'finish' && usage && { usage }),
-      },
-      kind,
-      tokens,
-    )
+  const chunk = (index: number, delta: JsonObject, kind: 'start' | 'delta'): StreamEvent =>
+    dataEvent({ ...head, choices: [{ index, delta, finish_reason: null }] }, kind, kind === 'delta' ? 1 : 0)
   for (const [index, choice] of reply.choices.entries()) {
-    yield chunk(index, { role: 'assistant', content: '' }, null, 'start')
-    for (const piece of choice.reasoning) yield chunk(index, { content: [thought(piece)] }, null, 'delta', 1)
-    for (const piece of choice.text) yield chunk(index, { content: piece }, null, 'delta', 1)
+    yield chunk(index, { role: 'assistant', content: '' }, 'start')
+    for (const piece of choice.reasoning) yield chunk(index, { content: [thought(piece)] }, 'delta')
+    for (const piece of choice.text) yield chunk(index, { content: piece }, 'delta')
     const calls = callsOf(choice)
     const tokens = choice.calls.reduce((sum, call) => sum + call.pieces.length, 0)
-    yield chunk(
-      index,
-      { content: '', ...(calls.length > 0 && { tool_calls: calls }) },
-      finishReason(choice),
-      'finish',
-      tokens,
-    )
+    const delta = { content: '', ...(calls.length > 0 && { tool_calls: calls }) }
+    const last = { ...head, choices: [{ index, delta, finish_reason: finishReason(choice) }], ...(usage && { usage }) }
+    yield dataEvent(last, 'finish', tokens)
   }
   yield dataEvent('[DONE]', 'end')
 }

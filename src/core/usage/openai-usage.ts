@@ -28,7 +28,8 @@ export function readOpenaiUsage(value: unknown, serviceTier?: unknown): Usage | 
   const outputTokens = isBeside ? completion + reasoning : completion
   const result: Usage = { inputTokens, outputTokens }
   const { prompt_cache_hit_tokens: hits, cache_read_input_tokens: reads, num_cached_tokens: numbered } = usage
-  const cached = Math.min(firstCount(input.cached_tokens, hits, reads, usage.cached_tokens, numbered), inputTokens)
+  const reported = firstCount(input.cached_tokens, hits, reads, usage.cached_tokens) || firstCount(numbered)
+  const cached = Math.min(reported, inputTokens)
   const { cache_creation_input_tokens: created } = usage
   const written = firstCount(input.cache_write_tokens, input.cache_creation_input_tokens, created)
   setCount(result, 'cachedInputTokens', cached)

@@ -22,8 +22,8 @@ const noMembers: Json = Object.freeze({})
  * The first positive count: vendors repeat the same count under several names, and leave zeros in some of them. No rest
  * parameter: it would be an array for each of the many counts of every call.
  */
-export function firstCount(first: unknown, second?: unknown, third?: unknown, fourth?: unknown, fifth?: unknown) {
-  return countOf(first) || countOf(second) || countOf(third) || countOf(fourth) || countOf(fifth) || 0
+export function firstCount(first: unknown, second?: unknown, third?: unknown, fourth?: unknown): number {
+  return countOf(first) || countOf(second) || countOf(third) || countOf(fourth) || 0
 }
 
 /** Sets a count that is part of a whole of `most`; 0 is not set. */
