@@ -167,6 +167,8 @@ class PostgresPool {
     if (!isOld && !isDoubtful && !this.#isSilent) return
     this.#isProbing = true
     const found = await this.#probe()
+    // A server that stood still may answer the new connection a moment before the old ones.
+    if (found === 'usable' && isOld) await Bun.sleep(replaceMs / looks)
     this.#isProbing = false
     this.#probedMs = performance.now()
     if (this.#closed) return
