@@ -38,6 +38,8 @@ const sections: readonly (readonly [title: string, path: readonly string[]])[] =
   ['`prices`', ['prices']],
   ['`router_settings`', ['router_settings']],
   ['`routing_strategy_args` of `router_settings`', ['router_settings', 'routing_strategy_args']],
+  ['`retry_policy` of `router_settings`', ['router_settings', 'retry_policy']],
+  ['`allowed_fails_policy` of `router_settings`', ['router_settings', 'allowed_fails_policy']],
   ['`settings`', ['settings']],
   ['`cost_terms` of `settings`', ['settings', 'cost_terms']],
   ['`cache_params` of `settings`', ['settings', 'cache_params']],

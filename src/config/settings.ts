@@ -12,6 +12,7 @@ import { discoveredDeployments } from './models/local-servers.ts'
 import type { DiscoveredModel } from './models/local-servers.ts'
 import { priceListVersion } from './prices/catalogue.ts'
 import { cacheSettingsOf } from './cache.ts'
+import { errorPoliciesOf, retriesGranted } from './error-policies.ts'
 import { routingStrategyOf } from './routing-strategy.ts'
 import { readPriceTerms } from './price-terms.ts'
 import { agentSettingsOf } from './agents.ts'
@@ -245,8 +246,9 @@ function routerSettingsOf(config: Config): RouterSettings {
     retries: router.num_retries ?? common.num_retries ?? 2,
     attemptsMax: router.max_attempts ?? attemptsMaxDefault,
     // 0 is LiteLLM's word for a cooldown at the first failure.
-    allowedFails: Math.max(1, router.allowed_fails ?? 3),
-    cooldownMs: Math.min(router.cooldown_time ?? 5, cooldownSecondsMax) * 1000,
+    allowedFails: Math.max(1, router.allowed_fails ?? common.allowed_fails ?? 3),
+    cooldownMs: Math.min(router.cooldown_time ?? common.cooldown_time ?? 5, cooldownSecondsMax) * 1000,
+    ...errorPoliciesOf(router),
     ...fallbackLists(config),
   }
 }
@@ -262,15 +264,13 @@ function fileCredentials({ credential_list: list = [] }: Config, reading: Config
 }
 
 function routerWarnings({ router_settings: router = {} }: Config, reading: ConfigReading): string[] {
-  const { num_retries: retries = 0, max_attempts: attempts = attemptsMaxDefault, cooldown_time: cooldown = 0 } = router
+  const { max_attempts: attempts = attemptsMaxDefault, cooldown_time: cooldown = 0 } = router
   const warnings: string[] = []
   const warn = (key: string, message: string) =>
     void warnings.push(mistakeAt(reading, ['router_settings', key], message))
-  if (retries >= attempts)
-    warn(
-      'num_retries',
-      `at most ${attempts} attempts are made for a call (\`max_attempts\`); raise that, or lower this`,
-    )
+  for (const [key, retries] of retriesGranted(router))
+    if (retries >= attempts)
+      warn(key, `at most ${attempts} attempts are made for a call (\`max_attempts\`); raise that, or lower this`)
   if (cooldown > cooldownSecondsMax)
     warn('cooldown_time', `counts as ${cooldownSecondsMax} seconds, after which one call probes the deployment`)
   return warnings

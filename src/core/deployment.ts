@@ -128,6 +128,8 @@ export interface Deployment {
   readonly order: number
   /** Absent = no limits. */
   readonly rateLimits?: DeploymentRateLimits | undefined
+  /** Of its first cooldown; absent = that of the router. */
+  readonly cooldownMs?: number | undefined
   readonly timeouts: Timeouts
   /** The proxies for it and for its token service; absent = none. */
   readonly proxies?: ProxyRules | undefined

@@ -155,16 +155,37 @@ export type RoutingStrategy =
       readonly forgetMs: number
     }
 
+/** The kinds of errors that may have counts of their own, by LiteLLM's names. */
+export const policyErrors = [
+  'BadRequestError',
+  'AuthenticationError',
+  'NotFoundError',
+  'TimeoutError',
+  'RateLimitError',
+  'ContentPolicyViolationError',
+  'InternalServerError',
+] as const
+/** One of `policyErrors`. */
+export type PolicyError = (typeof policyErrors)[number]
+/** Kinds that are missing have no count of their own. */
+export type CountsByError = Readonly<Partial<Record<PolicyError, number>>>
+
 /** Retries, cooldowns and fallbacks. */
 export interface RouterSettings {
   /** Chooses among deployments of one `order`; absent = by their weights. */
   readonly strategy?: RoutingStrategy
   /** Further attempts after the first, on other deployments where there are any. */
   readonly retries: number
+  /** In place of `retries`, and of those that a client asks for, after an error of these kinds. */
+  readonly retryPolicy?: CountsByError
+  /** By model name, in place of `retryPolicy`. */
+  readonly retryPolicies?: Readonly<Record<string, CountsByError>>
   /** Requests to upstreams for one call: first attempt, retries, fallbacks and corrections together. */
   readonly attemptsMax: number
   /** Failures in a row that cool a deployment down. */
   readonly allowedFails: number
+  /** In place of `allowedFails` where the last failure is of these kinds. */
+  readonly allowedFailsPolicy?: CountsByError
   readonly cooldownMs: number
   /** When all deployments of a model failed. */
   readonly fallbacks: FallbackLists

@@ -10,8 +10,13 @@ ${entry('rates', 'one-a-minute', ', rpm: 1')}\
 ${entry('rates', 'two-a-minute', ', rpm: 2, order: 1')}\
 ${entry('tokens', 'few-tokens', ', tpm: 40')}\
 ${entry('with-spare', 'limited', ', rpm: 1')}\
-${entry('spare', 'spare')}
+${entry('spare', 'spare')}\
+${entry('strict', 'strict-1', ', order: 1')}\
+${entry('strict', 'strict-2', ', order: 2')}\
+${entry('patient', 'patient')}
 router_settings:
+  retry_policy: { BadRequestErrorRetries: 1, InternalServerErrorRetries: 0 }
+  model_group_retry_policy: { patient: { RateLimitErrorRetries: 2, BadRequestErrorRetries: 1 } }
   num_retries: 1
   enable_pre_call_checks: true
   fallbacks: [{ with-spare: [spare] }]
@@ -61,4 +66,33 @@ test('calls at a limit go to the fallbacks of their model, and an attempt that w
   expect(await places('with-spare', 3)).toEqual(['limited', 'spare', 'spare'])
   const { headers } = await ask('with-spare')
   expect(headers.get('x-proxy-attempted-retries')).toBe('0')
+})
+
+const refuses = (model: string, status: number, headers: Record<string, string> = {}) =>
+  gateway.simulator.script(request => request.model === model, {
+    raw: { status, headers, body: JSON.stringify({ error: { message: 'not now' } }) },
+    times: 1,
+  })
+const attempts = ({ status, id, headers }: Awaited<ReturnType<typeof ask>>) => [
+  status,
+  id,
+  headers.get('x-proxy-attempted-retries'),
+]
+
+test('attempts after the first are those that the kind of error has', async () => {
+  refuses('strict-1', 400)
+  expect(attempts(await ask('strict'))).toEqual([200, 'strict-2', '1'])
+  refuses('strict-1', 500)
+  // The operator's word counts before the client's.
+  expect(attempts(await ask('strict', { num_retries: 3 }))).toEqual([500, 'strict-1', '0'])
+  // A kind without a count has that of all errors.
+  refuses('strict-1', 503)
+  expect(attempts(await ask('strict'))).toEqual([200, 'strict-2', '1'])
+})
+
+test('a model may have attempts of its own; one whose provider asks for a wait is asked again after it', async () => {
+  refuses('patient', 429, { 'retry-after-ms': '20' })
+  expect(attempts(await ask('patient'))).toEqual([200, 'patient', '1'])
+  refuses('patient', 400)
+  expect(attempts(await ask('patient'))).toEqual([200, 'patient', '1'])
 })

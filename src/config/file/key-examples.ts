@@ -54,6 +54,7 @@ export const paramExamples = {
   total_timeout: 1800,
   proxy: 'http://proxy.internal:3128',
   weight: 2,
+  cooldown_time: 30,
   rpm_limit: 500,
   tpm_limit: 200_000,
   order: 1,
@@ -124,6 +125,9 @@ export const routerExamples = {
   max_attempts: 6,
   allowed_fails: 3,
   cooldown_time: 5,
+  retry_policy: { TimeoutErrorRetries: 1, RateLimitErrorRetries: 3 },
+  model_group_retry_policy: { fast: { InternalServerErrorRetries: 4 } },
+  allowed_fails_policy: { RateLimitErrorAllowedFails: 10 },
   timeout: 600,
   stream_timeout: 60,
   ...fallbackExamples,
@@ -144,6 +148,8 @@ export const limitExamples = {
 
 /** Examples of the keys of `settings`. */
 export const commonExamples = {
+  allowed_fails: 3,
+  cooldown_time: 5,
   turn_off_message_logging: false,
   global_disable_no_log_param: false,
   request_timeout: 600,

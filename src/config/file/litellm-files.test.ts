@@ -136,3 +136,36 @@ test('rpm and tpm are limits where calls are checked before they are sent, and w
   const elsewhere = entry(`${plain}, rpm: 7`, 'm', ', rpm: 3, model_info: { tpm: 9 }')
   expect(rated('enable_pre_call_checks: true', elsewhere)).toEqual({ shown: [[1, 3, 9]], warnings: [] })
 })
+
+test('retries and cooldowns by the kind of error are read, and what has no meaning here is a warning', () => {
+  const read = (more: string, entries = listed(entry(plain))) => {
+    const { settings, deployments } = served(`${entries}${more}`)
+    return { ...settings.router, deployments, warnings: settings.warnings }
+  }
+  const policies =
+    'router_settings:\n  retry_policy: { BadRequestErrorRetries: 0, TimeoutErrorRetries: 2, OtherErrorRetries: 1 }\n' +
+    '  model_group_retry_policy: { m: { RateLimitErrorRetries: 3 }, gone: { TimeoutErrorRetries: 1 } }\n' +
+    '  allowed_fails_policy: { RateLimitErrorAllowedFails: 100, BadRequestErrorAllowedFails: 9 }\n' +
+    'litellm_settings: { allowed_fails: 7, cooldown_time: 30 }\n'
+  const found = read(policies)
+  expect(found).toMatchObject({
+    retryPolicy: { BadRequestError: 0, TimeoutError: 2 },
+    retryPolicies: { m: { RateLimitError: 3 }, gone: { TimeoutError: 1 } },
+    allowedFailsPolicy: { RateLimitError: 100 },
+    allowedFails: 7,
+    cooldownMs: 30_000,
+  })
+  expect(found.warnings.map(one => one.replace(/^c\.yaml:\d+:\d+ router_settings\./, '')).sort()).toEqual([
+    'allowed_fails_policy.BadRequestErrorAllowedFails: has no effect here: what the request of a client is refused ' +
+      'for cools no deployment down',
+    'model_group_retry_policy.gone: has no effect: no model is named `gone`',
+    expect.stringMatching(/^retry_policy\.OtherErrorRetries: has no effect here: it is not known/),
+  ])
+  expect(read('router_settings: { retry_policy: { TimeoutErrorRetries: 9 } }\n').warnings).toEqual([
+    expect.stringContaining('router_settings.retry_policy: at most 6 attempts are made for a call'),
+  ])
+  const own = listed(entry(`${plain}, cooldown_time: 20`))
+  expect(read('router_settings: { cooldown_time: 9 }\n', own).deployments[0]!.cooldownMs).toBe(20_000)
+  const never = read('router_settings: { cooldown_time: 9, disable_cooldowns: true }\n', own)
+  expect([never.cooldownMs, never.deployments[0]!.cooldownMs, never.warnings]).toEqual([0, undefined, []])
+})

@@ -34,6 +34,8 @@ export const sharedSections: ReadonlySet<string> = new Set([
   'general_settings',
   'router_settings',
   'router_settings.routing_strategy_args',
+  'router_settings.retry_policy',
+  'router_settings.allowed_fails_policy',
 ])
 
 /** Patterns of sections in which an empty value of a file of LiteLLM is one that is not given. */
@@ -109,8 +111,9 @@ const remedies = {
   tls: 'certificates are always checked',
   tokens: 'a token has the rights of its user, and `required_claims` says which tokens count (docs/sign-in.md)',
   alerts: '`alert_to_webhook_url` and `alert_to_email` tell of outages, budgets and keys; for all else watch /metrics',
-  retries: '`num_retries` counts for every kind of error',
-  fails: '`allowed_fails` counts for every kind of error',
+  retries: '`num_retries` and `max_attempts` bound the attempts of a call',
+  fails: '`cooldown_time: 0` is no cooldown',
+  refusals: 'what the request of a client is refused for cools no deployment down',
   dropping:
     'fields that an upstream does not take are dropped and named in a header; `drop_params: false` refuses them',
   network: 'restrict addresses in front of the gateway',
@@ -135,7 +138,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
     {
       rates: 'rpm tpm',
       limits: 'max_parallel_requests',
-      everyModel: 'max_retries num_retries cooldown_time allowed_fails',
+      everyModel: 'max_retries num_retries allowed_fails',
       budgets: 'max_budget budget_duration',
       tags: 'tags tag_regex region_name',
       client:
@@ -173,8 +176,8 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
         'client_ttl search_tools',
       redis: 'redis_host redis_port redis_password redis_url redis_db cache_kwargs',
       cache: 'cache_responses caching_groups',
-      retries: 'retry_after retry_policy model_group_retry_policy max_fallbacks',
-      fails: 'allowed_fails_policy disable_cooldowns',
+      retries: 'retry_after max_fallbacks',
+      fails: 'disable_cooldowns',
       tags: 'enable_tag_filtering tag_filtering_match_any',
       limits: 'default_max_parallel_requests',
       client: 'default_litellm_params',
@@ -182,6 +185,10 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
       alerts: 'alerting_config',
       policies: 'guardrail_list',
     },
+  ],
+  [
+    'router_settings.allowed_fails_policy.',
+    { refusals: 'BadRequestErrorAllowedFails ContentPolicyViolationErrorAllowedFails' },
   ],
   [
     'settings.',
@@ -196,7 +203,6 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
       cached: 'enable_caching_on_provider_specific_optional_params',
       logLevel: 'set_verbose json_logs',
       budgets: 'max_end_user_budget_id tag_budget_config',
-      fails: 'allowed_fails',
       dropping: 'modify_params additional_drop_params',
       tls: 'ssl_verify ssl_certificate',
       keys: 'default_team_params key_generation_settings enable_key_alias_format_validation',

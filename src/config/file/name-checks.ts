@@ -97,6 +97,11 @@ export function nameFindings(
   const warnings = shadowed.map(alias =>
     mistakeAt(reading, aliasPath(alias), 'is also the `model_name` of a model, which wins: the alias has no effect'),
   )
+  for (const name of Object.keys(config.router_settings?.model_group_retry_policy ?? {}))
+    for (const problem of fallbackProblems(name, [], known))
+      warnings.push(
+        mistakeAt(reading, ['router_settings', 'model_group_retry_policy', name], `has no effect: ${problem}`),
+      )
   mistakes.push(...fallbackMistakes(config, reading, known), ...publicMistakes(config, reading, known))
   return { mistakes, warnings }
 }

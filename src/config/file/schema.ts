@@ -17,7 +17,7 @@ import { newKeySettings } from './sections/new-key-settings.ts'
 import { modelHubSettings } from './sections/model-hub-settings.ts'
 import { priceTermSettings } from './sections/price-term-settings.ts'
 import { checkedText } from './checked-text.ts'
-import { fallbackSettings, routerSettings } from './sections/router-settings.ts'
+import { cooldownSettings, fallbackSettings, routerSettings } from './sections/router-settings.ts'
 import { storageSettings } from './sections/storage-settings.ts'
 import { storedSettings } from './sections/stored-settings.ts'
 import {
@@ -178,6 +178,9 @@ const proxyParams = z.strictObject(
         .describe(
           'Deployments with the smallest number get the calls; those with the next one only while these cannot.',
         ),
+      cooldown_time: cooldownSettings.cooldown_time.describe(
+        'Seconds of the first cooldown of this deployment, in place of `router_settings.cooldown_time`.',
+      ),
       rpm_limit: count
         .optional()
         .describe(
@@ -318,6 +321,12 @@ const commonSettings = z.strictObject(
         .max(10)
         .optional()
         .describe('The same as `router_settings.num_retries`, which wins.'),
+      allowed_fails: cooldownSettings.allowed_fails.describe(
+        'The same as `router_settings.allowed_fails`, which wins.',
+      ),
+      cooldown_time: cooldownSettings.cooldown_time.describe(
+        'The same as `router_settings.cooldown_time`, which wins.',
+      ),
       ...fieldSettings,
       ...fallbackSettings,
       ...commonBudgetSettings,

@@ -13,6 +13,7 @@ import {
   sharedSections,
   strategyNames,
 } from './litellm-keys.ts'
+import { withoutCooldowns } from './litellm-cooldowns.ts'
 import { withRates } from './litellm-rates.ts'
 import { writtenPathOf } from './reading.ts'
 import type { Finding, Path } from './reading.ts'
@@ -43,7 +44,7 @@ export function translateNames(value: unknown, reading: Reading): NamedFile {
   const writtenPath = (path: Path): Path => writtenPathOf(written, path)
   const renamed = withOurNames(value, [], { ...reading, written })
   const isPeers = reading.isFile && isOfLiteLlm(value)
-  const rated = isPeers ? withRates(renamed, reading.warnings) : renamed
+  const rated = isPeers ? withoutCooldowns(withRates(renamed, reading.warnings)) : renamed
   const used = withoutUnused(rated, [], { ...reading, isPeers, writtenPath })
   return { value: used, isPeers, written, writtenPath }
 }

@@ -100,6 +100,7 @@ export function buildDeployment(
     weight: params.weight ?? 1,
     order: params.order ?? 0,
     ...rateLimitsOf(params),
+    ...(params.cooldown_time !== undefined && { cooldownMs: params.cooldown_time * 1000 }),
     timeouts: timeouts(params, context),
     proxies: context.proxies?.rulesFor(params.proxy),
     ...fieldRules(params, context),

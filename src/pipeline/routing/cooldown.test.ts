@@ -189,3 +189,24 @@ test('the long answer of a probe keeps the others away for no longer than the co
   cooldowns.completed(deployment, next)
   expect(is()).toBe('healthy')
 })
+
+test('failures of a kind with a count of its own cool down at that count, also those that do so at once otherwise', () => {
+  const policy = { ...settings, allowedFailsPolicy: { RateLimitError: 3, InternalServerError: 1 } }
+  const { cooldowns, attempt, is } = started()
+  const fail = (error: GatewayError) => cooldowns.failed(deployment, attempt(), { error, settings: policy })
+  fail(limited())
+  fail(limited())
+  expect(is()).toBe('healthy')
+  fail(limited())
+  expect(is()).toBe('rate-limited')
+  const other = started()
+  other.cooldowns.failed(deployment, other.attempt(), { error: broken, settings: policy })
+  expect(other.is()).toBe('cooling')
+})
+
+test('a deployment may have a cooldown of its own length', () => {
+  const { cooldowns, attempt } = started()
+  const patient = { ...deployment, cooldownMs: 20_000 }
+  cooldowns.failed(patient, attempt(), { error: limited(), settings })
+  expect(cooldowns.remainingMs(patient)).toBe(20_000)
+})

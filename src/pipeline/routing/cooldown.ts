@@ -9,6 +9,7 @@ import type { FaultKind, GatewayError } from '../../core/errors.ts'
 import type { HeldCooldown } from '../../core/upstream-notes.ts'
 import type { RouterSettings } from '../../core/settings.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { countFor } from './error-policies.ts'
 
 const cooldownMsMax = 60_000
 /** What the next call would meet too: one such failure is enough. */
@@ -161,8 +162,8 @@ export class Cooldowns {
     if (isProbe) health.probe = undefined
     if (health.untilMs > nowMs) return extend(health, error, nowMs)
     if (!isProbe && attempt.sentMs < health.beganMs) return
-    if (health.cooldowns === 0 && !atOnce.has(error.kind) && health.failsInARow < settings.allowedFails) return
-    const grownMs = settings.cooldownMs * 2 ** Math.min(health.cooldowns, 16)
+    if (health.cooldowns === 0 && health.failsInARow < allowedFails(error, settings)) return
+    const grownMs = (deployment.cooldownMs ?? settings.cooldownMs) * 2 ** Math.min(health.cooldowns, 16)
     const cooldownMs = Math.min(error.retryAfterMs ?? grownMs, cooldownMsMax)
     if (cooldownMs <= 0) return
     health.cooldowns++
@@ -182,6 +183,10 @@ interface Failure {
   readonly error: GatewayError
   readonly settings: RouterSettings
   readonly cut?: boolean
+}
+
+function allowedFails(error: GatewayError, settings: RouterSettings): number {
+  return countFor(error, settings.allowedFailsPolicy) ?? (atOnce.has(error.kind) ? 1 : settings.allowedFails)
 }
 
 function newHealth(deployment: Deployment): Health {

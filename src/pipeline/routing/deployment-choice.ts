@@ -76,12 +76,17 @@ export class DeploymentChoice {
         'upstream-overloaded',
         `every deployment of '${call.model}' is drained (\`weight: 0\`); ask for another model`,
       )
-    const waits = group.map(one => Math.max(this.#cooldowns.remainingMs(one), this.#limits.waitMs(one, call)))
     const isOwn = group.some(one => this.#limits.waitMs(one, call) > 0)
     const why = isOwn ? 'at its limit of requests or tokens a minute' : 'rate limited by its provider'
     return new GatewayError('upstream-rate-limited', `every deployment of '${call.model}' is ${why}; try again later`, {
-      retryAfterMs: Math.max(Math.min(...waits), 1000),
+      retryAfterMs: Math.max(this.leastWaitMs(call, group), 1000),
     })
+  }
+
+  /** Milliseconds until one of them may be tried that is not drained and not blocked; Infinity = there is none. */
+  leastWaitMs(call: Call, group: Group): number {
+    const serving = group.filter(one => !isDrained(one, call) && !this.#isBlocked(one.id))
+    return Math.min(...serving.map(one => Math.max(this.#cooldowns.remainingMs(one), this.#limits.waitMs(one, call))))
   }
 
   #mayServe(deployment: Deployment, call: Call, tried: TriedDeployments): boolean {

@@ -24,15 +24,6 @@ interface Held {
   readonly tokens: number
 }
 
-/** Thrown in place of an attempt at a deployment that has no room for the call: nothing was sent. */
-export class LimitReached {
-  readonly deployment: Deployment
-
-  constructor(deployment: Deployment) {
-    this.deployment = deployment
-  }
-}
-
 /**
  * Counts the attempts at deployments with limits, and remembers which are full, so that calls are not sent to ask again
  * and again. Where the limiter cannot tell, the upstream's own limits decide.

@@ -22,10 +22,12 @@ import { AttemptSender } from './attempt-sender.ts'
 import { Cooldowns } from './cooldown.ts'
 import type { Cooldown } from './cooldown.ts'
 import { DeploymentChoice } from './deployment-choice.ts'
-import { DeploymentLimits, LimitReached } from './deployment-limits.ts'
+import { DeploymentLimits } from './deployment-limits.ts'
 import { DeploymentLoads } from './deployment-loads.ts'
 import { FirstAttempt } from '../reply-receiver.ts'
 import type { ReplyReceiver } from '../reply-receiver.ts'
+import { retriesAfter, retriesByPolicy } from './error-policies.ts'
+import { LimitReached, Unsuitable } from './passed-over.ts'
 import { RetryBudgets } from './retry-budget.ts'
 import { shortened } from './shortened-timeouts.ts'
 import { unstreamedFault } from './unstreamed-fault.ts'
@@ -41,6 +43,8 @@ const answerBytesMax = 64 * 1024 * 1024
 const backOffMs = 100
 /** Chosen at random, and multiplied by the number of attempts before. */
 const backOffSpreadMs = 200
+/** Until the end of a cooldown, where the operator grants a retry after it: none is longer. */
+const waitMsMax = 61_000
 const temporary: ReadonlySet<FaultKind> = new Set(['upstream-failed', 'upstream-overloaded', 'upstream-unreachable'])
 const nothingTried: ReadonlySet<Deployment> = new Set()
 
@@ -213,14 +217,12 @@ export class Router implements AttemptListener {
     let passedOver: 'unsuitable' | 'full' | undefined = failed?.isPassedOver ? 'unsuitable' : undefined
     let refusal = passedOver ? failed?.error : undefined
     let last = passedOver ? undefined : failed?.error
-    if (last?.retry === 'never') throw last
-    const retries = call.overrides.retries ?? call.models.settings.router.retries
-    for (let attempt = last ? 1 : 0; attempt <= retries; attempt++) {
+    for (let attempt = last ? 1 : 0; !last || attempt <= retriesAfter(last, call, group); attempt++) {
       // Retries give way to the models that have not been tried.
       if (last && !hasRoom(call, others.length)) break
       const deployment =
         this.#next(call, { group, others }, tried) ??
-        (last && (await this.#again(call, { group, others }, { last, attempt })))
+        (last && (await this.#again(control, { group, others }, { last, attempt })))
       if (!deployment) break
       // In place of the one that was passed over: neither a request nor a retry more.
       if (passedOver === 'unsuitable') call.attempts--
@@ -238,7 +240,6 @@ export class Router implements AttemptListener {
           const error = this.#failed(control, deployment, thrown)
           passedOver = thrown instanceof Unsuitable ? 'unsuitable' : undefined
           if (passedOver) refusal ??= error
-          else if (error.retry === 'never') throw error
           else last = error
         }
         if (passedOver && isNew) attempt--
@@ -254,19 +255,34 @@ export class Router implements AttemptListener {
   #next(call: Call, { group, others }: Models, tried: ReadonlySet<Deployment>): Deployment | undefined {
     const available = this.#choice.available(call, group, tried)
     if (available) return available
-    const elsewhere = others.some(one => this.#choice.available(call, one.deployments, nothingTried))
-    return elsewhere ? undefined : this.#choice.evenCooling(call, group, tried)
+    return this.#isAvailable(call, others) ? undefined : this.#choice.evenCooling(call, group, tried)
   }
 
-  /** A retry at a deployment that has failed: only for temporary failures, and within the retry budget. */
-  async #again(call: Call, models: Models, { last, attempt }: Repeat): Promise<Deployment | undefined> {
-    if (!temporary.has(last.kind) || !this.#next(call, models, nothingTried)) return undefined
-    if (!this.#budgets.take(models.group[0]!.modelName)) return undefined
+  #isAvailable(call: Call, others: readonly FallbackModel[]): boolean {
+    return others.some(one => this.#choice.available(call, one.deployments, nothingTried))
+  }
+
+  /**
+   * A retry at a deployment that has failed, within the retry budget: for temporary failures, and where the operator
+   * grants retries after such an error. At one whose provider asks for a wait only after it.
+   */
+  async #again(control: CallControl, models: Models, { last, attempt }: Repeat): Promise<Deployment | undefined> {
+    const { call } = control
+    const { group, others } = models
+    const isGranted = retriesByPolicy(last, call, group) !== undefined
+    if (!isGranted && !temporary.has(last.kind)) return undefined
     const { clock, random } = this.#parts
+    let pauseMs = backOffMs + random() * backOffSpreadMs * attempt
+    if (!this.#next(call, models, nothingTried)) {
+      if (!isGranted || this.#isAvailable(call, others)) return undefined
+      pauseMs += this.#choice.leastWaitMs(call, group)
+      if (pauseMs > waitMsMax) return undefined
+    }
+    if (!this.#budgets.take(group[0]!.modelName)) return undefined
     const beganMs = clock.monotonicMs()
-    await Bun.sleep(backOffMs + random() * backOffSpreadMs * attempt)
+    await Bun.sleep(pauseMs)
     call.waitedMs += clock.monotonicMs() - beganMs
-    return this.#next(call, models, nothingTried)
+    return control.left ? undefined : this.#next(call, models, nothingTried)
   }
 
   #failed(control: CallControl, deployment: Deployment, thrown: unknown): GatewayError {
@@ -305,7 +321,7 @@ export class Router implements AttemptListener {
     const next = (hasRoom: boolean): void => {
       if (hasRoom && !control.left) return this.#begin(control, deployment, receiver)
       this.#limits.ended(control, undefined)
-      receiver.failed(hasRoom ? clientClosed() : new LimitReached(deployment))
+      receiver.failed(hasRoom ? clientClosed() : new LimitReached())
     }
     const taken = this.#limits.take(deployment, limits, control, control.call)
     if (typeof taken === 'boolean') next(taken)
@@ -476,13 +492,4 @@ interface FailedAttempt {
   readonly error: GatewayError
   /** It cannot take the request: nothing was sent. */
   readonly isPassedOver: boolean
-}
-
-/** Thrown in place of the refusal of a deployment that cannot take the request: others of its name may. */
-class Unsuitable {
-  readonly error: GatewayError
-
-  constructor(error: GatewayError) {
-    this.error = error
-  }
 }

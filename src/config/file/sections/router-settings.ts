@@ -29,6 +29,58 @@ export const fallbackSettings = {
     .describe('Models to try for every model without a list in `fallbacks`: the same as its `*`.'),
 }
 
+/** Keys of `router_settings`, and of `settings` as well. */
+export const cooldownSettings = {
+  allowed_fails: z
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .optional()
+    .describe('Failures in a row after which a deployment cools down; 3 when left out.'),
+  cooldown_time: z
+    .number()
+    .min(0)
+    .max(86_400)
+    .optional()
+    .describe(
+      'Seconds of the first cooldown of a deployment that fails, at most 60; each probe that fails doubles it. ' +
+        '0 = none.',
+    ),
+}
+
+const retryPolicy = z.strictObject({
+  BadRequestErrorRetries: retriesAfter('a request that the upstream refuses with 400', 1),
+  AuthenticationErrorRetries: retriesAfter("a refusal of the gateway's own key", 0),
+  NotFoundErrorRetries: retriesAfter('the upstream does not have the model', 1),
+  TimeoutErrorRetries: retriesAfter('a timeout', 1),
+  RateLimitErrorRetries: retriesAfter('429, when its wait is over where there is no other deployment', 3),
+  ContentPolicyViolationErrorRetries: retriesAfter("a refusal by the provider's content policy", 1),
+  InternalServerErrorRetries: retriesAfter('500', 2),
+})
+
+function retriesAfter(what: string, example: number) {
+  return z
+    .number()
+    .int()
+    .min(0)
+    .max(100)
+    .optional()
+    .describe(`Attempts after ${what}.`)
+    .meta({ examples: [example] })
+}
+
+function failsOf(what: string, example: number) {
+  return z
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .optional()
+    .describe(`Where the last failure is ${what}.`)
+    .meta({ examples: [example] })
+}
+
 /** The section `router_settings`. */
 export const routerSettings = z.strictObject(
   withExamples(
@@ -66,22 +118,26 @@ export const routerSettings = z.strictObject(
         .optional()
         .describe('Attempts after the first at the deployments of a name; 2 when left out.'),
       max_attempts: z.number().int().min(1).max(100).optional().describe('Requests to upstreams of one call (6).'),
-      allowed_fails: z
-        .number()
-        .int()
-        .min(0)
-        .max(1_000_000)
-        .optional()
-        .describe('Failures in a row after which a deployment cools down; 3 when left out.'),
-      cooldown_time: z
-        .number()
-        .min(0)
-        .max(86_400)
+      ...cooldownSettings,
+      retry_policy: retryPolicy
         .optional()
         .describe(
-          'Seconds of the first cooldown of a deployment that fails, at most 60; each probe that fails doubles it. ' +
-            '0 = none.',
+          'Attempts after the first by the kind of the last error, in place of `num_retries`, also of a client: at ' +
+            'the other deployments of the name, then again.',
         ),
+      model_group_retry_policy: z
+        .record(modelName, retryPolicy)
+        .optional()
+        .describe('`{model_name: policy}`, in place of `retry_policy` for the deployments of this name.'),
+      allowed_fails_policy: z
+        .strictObject({
+          AuthenticationErrorAllowedFails: failsOf("a refusal of the gateway's own key", 1),
+          TimeoutErrorAllowedFails: failsOf('a timeout', 10),
+          RateLimitErrorAllowedFails: failsOf('a 429', 100),
+          InternalServerErrorAllowedFails: failsOf('a 500', 20),
+        })
+        .optional()
+        .describe('As `allowed_fails`, by the kind of the last error.'),
       timeout: seconds
         .optional()
         .describe(
