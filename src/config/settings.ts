@@ -243,6 +243,9 @@ function routerSettingsOf(config: Config): RouterSettings {
   const { settings: common = {}, router_settings: router = {} } = config
   return {
     ...routingStrategyOf(router),
+    ...(router.enable_tag_filtering && {
+      tagFilter: { matches: router.tag_filtering_match_any === false ? 'all' : 'any' },
+    }),
     retries: router.num_retries ?? common.num_retries ?? 2,
     attemptsMax: router.max_attempts ?? attemptsMaxDefault,
     // 0 is LiteLLM's word for a cooldown at the first failure.
@@ -273,6 +276,16 @@ function routerWarnings({ router_settings: router = {} }: Config, reading: Confi
       warn(key, `at most ${attempts} attempts are made for a call (\`max_attempts\`); raise that, or lower this`)
   if (cooldown > cooldownSecondsMax)
     warn('cooldown_time', `counts as ${cooldownSecondsMax} seconds, after which one call probes the deployment`)
+  if (!router.enable_tag_filtering)
+    for (const { at, entry } of reading.entries ?? [])
+      if (entry?.proxy_params.tags)
+        warnings.push(
+          mistakeAt(
+            reading,
+            ['model_list', at, 'proxy_params', 'tags'],
+            'has no effect without `enable_tag_filtering: true` in `router_settings`',
+          ),
+        )
   return warnings
 }
 

@@ -126,6 +126,8 @@ export interface Deployment {
   readonly blocked?: DeploymentBlock | undefined
   /** Lower goes first. */
   readonly order: number
+  /** The calls that it is for, by their tags; absent = none. */
+  readonly tags?: readonly string[] | undefined
   /** Absent = no limits. */
   readonly rateLimits?: DeploymentRateLimits | undefined
   /** Of its first cooldown; absent = that of the router. */

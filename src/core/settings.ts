@@ -174,6 +174,11 @@ export type CountsByError = Readonly<Partial<Record<PolicyError, number>>>
 export interface RouterSettings {
   /** Chooses among deployments of one `order`; absent = by their weights. */
   readonly strategy?: RoutingStrategy
+  /** The tags of a call choose among the deployments of a model; absent = they do not. */
+  readonly tagFilter?: {
+    /** Whether a deployment needs one of the call's tags, or all of them. */
+    readonly matches: 'any' | 'all'
+  }
   /** Further attempts after the first, on other deployments where there are any. */
   readonly retries: number
   /** In place of `retries`, and of those that a client asks for, after an error of these kinds. */

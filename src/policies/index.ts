@@ -32,6 +32,7 @@ import { providerObjects } from './provider-objects.ts'
 import { countRequests, rateLimit } from './rate-limit.ts'
 import { recordLedger } from './record-ledger.ts'
 import { requireRole } from './require-role.ts'
+import { tagFilter } from './tag-filter.ts'
 
 /** What the policies work with. */
 export interface AdmissionParts {
@@ -93,6 +94,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     modelAccess(),
     modelMode(),
     fallbacks(),
+    tagFilter(),
 
     // Policies that read or change requests and answers.
     ...parts.guardrails,

@@ -10,6 +10,7 @@ import { unlimited } from '../core/tenancy/tenancy.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CallLimits } from './limits/call-limits.ts'
 import { refused } from './limits/refusal.ts'
+import { fallbackLists, keepDeployments } from '../accounts/models/serving-deployments.ts'
 
 interface ProviderBudgetParts {
   readonly limiter: Limiter
@@ -114,21 +115,13 @@ async function reserve(
   return taken
 }
 
-const fallbackLists = ['fallbacksInOrder', 'largerModels', 'lenientModels'] as const
-
 function deploymentsOf(call: Call): readonly Deployment[] {
   return [...call.candidates, ...fallbackLists.flatMap(list => call[list].flatMap(one => one.deployments))]
 }
 
 /** The call goes to no others than these. */
-function passOver(call: Call, isKept: (one: Deployment) => boolean): void {
-  call.candidates = call.candidates.filter(isKept)
-  for (const list of fallbackLists)
-    call[list] = call[list].flatMap(one => {
-      const deployments = one.deployments.filter(isKept)
-      return deployments.length === 0 ? [] : [{ ...one, deployments }]
-    })
-}
+const passOver = (call: Call, isKept: (one: Deployment) => boolean): void =>
+  keepDeployments(call, group => group.filter(isKept))
 
 function charge({ call, costNanoUsd, isOwed }: Settlement, taken: ReadonlyMap<string, Reserved>): void {
   const name = call.deployment && providerOf(call.deployment)

@@ -13,8 +13,14 @@ ${entry('with-spare', 'limited', ', rpm: 1')}\
 ${entry('spare', 'spare')}\
 ${entry('strict', 'strict-1', ', order: 1')}\
 ${entry('strict', 'strict-2', ', order: 2')}\
-${entry('patient', 'patient')}
+${entry('patient', 'patient')}\
+${entry('tagged', 'paid', ', tags: [paid, eu]')}\
+${entry('tagged', 'free', ', tags: [free]')}\
+${entry('tagged', 'usual', ', tags: [default]')}\
+${entry('reserved', 'reserved', ', tags: [paid]')}\
+${entry('open', 'untagged')}
 router_settings:
+  enable_tag_filtering: true
   retry_policy: { BadRequestErrorRetries: 1, InternalServerErrorRetries: 0 }
   model_group_retry_policy: { patient: { RateLimitErrorRetries: 2, BadRequestErrorRetries: 1 } }
   num_retries: 1
@@ -27,10 +33,10 @@ beforeAll(async () => void (gateway = await startGateway({ config })))
 afterAll(() => gateway?.stop())
 afterEach(() => gateway.simulator.reset())
 
-async function ask(model: string, more: object = {}) {
+async function ask(model: string, more: object = {}, headers: Record<string, string> = {}) {
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${masterKey}` },
+    headers: { authorization: `Bearer ${masterKey}`, ...headers },
     body: JSON.stringify({ model, messages: [{ role: 'user', content: 'say: hi' }], ...more }),
   })
   const body = await response.text()
@@ -95,4 +101,31 @@ test('a model may have attempts of its own; one whose provider asks for a wait i
   expect(attempts(await ask('patient'))).toEqual([200, 'patient', '1'])
   refuses('patient', 400)
   expect(attempts(await ask('patient'))).toEqual([200, 'patient', '1'])
+})
+
+test('tags of the body, of the header and of the key choose the deployment; `default` takes what no other is for', async () => {
+  const at = async (more: object, headers = {}) => (await ask('tagged', more, headers)).id
+  expect([
+    await at({ metadata: { tags: ['paid'] } }),
+    await at({ tags: ['eu', 'other'] }),
+    await at({}, { 'x-litellm-tags': 'free' }),
+    await at({ tags: ['unheard-of'] }),
+    await at({}),
+  ]).toEqual(['paid', 'paid', 'free', 'usual', 'usual'])
+  const tagged = { authorization: `Bearer ${await gateway.key({ metadata: { tags: ['free'] } })}` }
+  expect(await at({}, tagged)).toBe('free')
+})
+
+test('without a deployment for its tags a call is refused by name; calls without tags go to any, and ids are exact', async () => {
+  const { status, body } = await ask('reserved', { tags: ['free'] })
+  expect([status, JSON.parse(body).error]).toEqual([
+    403,
+    expect.objectContaining({
+      code: 'model_not_allowed',
+      message: expect.stringContaining("no deployment of 'reserved' is for the tags of this call ('free')"),
+    }),
+  ])
+  expect((await ask('reserved')).id).toBe('reserved')
+  expect((await ask('open', { tags: ['free'] })).status).toBe(403)
+  expect((await ask('untagged', { tags: ['free'] })).id).toBe('untagged')
 })

@@ -169,3 +169,21 @@ test('retries and cooldowns by the kind of error are read, and what has no meani
   const never = read('router_settings: { cooldown_time: 9, disable_cooldowns: true }\n', own)
   expect([never.cooldownMs, never.deployments[0]!.cooldownMs, never.warnings]).toEqual([0, undefined, []])
 })
+
+test('tags of deployments are read, and are a warning where they are not asked for', () => {
+  const tagged = listed(entry(`${plain}, tags: [paid, default]`))
+  const read = (router: string) => served(`${tagged}router_settings: { ${router} }\n`)
+  const { settings, deployments } = read('enable_tag_filtering: true')
+  expect([settings.router.tagFilter, deployments[0]!.tags, settings.warnings]).toEqual([
+    { matches: 'any' },
+    ['paid', 'default'],
+    [],
+  ])
+  const strict = read('enable_tag_filtering: true, tag_filtering_match_any: false').settings.router
+  expect(strict.tagFilter).toEqual({ matches: 'all' })
+  const off = read('enable_tag_filtering: false').settings
+  expect([off.router.tagFilter, off.warnings]).toEqual([
+    undefined,
+    [expect.stringContaining('litellm_params.tags: has no effect without `enable_tag_filtering: true`')],
+  ])
+})

@@ -140,7 +140,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
       limits: 'max_parallel_requests',
       everyModel: 'max_retries num_retries allowed_fails',
       budgets: 'max_budget budget_duration',
-      tags: 'tags tag_regex region_name',
+      tags: 'tag_regex region_name',
       client:
         'n stream stream_options logit_bias response_format tools tool_choice user metadata max_completion_tokens ' +
         'modalities safety_settings cache_control_injection_points service_tier verbosity',
@@ -178,7 +178,6 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
       cache: 'cache_responses caching_groups',
       retries: 'retry_after max_fallbacks',
       fails: 'disable_cooldowns',
-      tags: 'enable_tag_filtering tag_filtering_match_any',
       limits: 'default_max_parallel_requests',
       client: 'default_litellm_params',
       logLevel: 'set_verbose debug_level',

@@ -178,6 +178,14 @@ const proxyParams = z.strictObject(
         .describe(
           'Deployments with the smallest number get the calls; those with the next one only while these cannot.',
         ),
+      tags: z
+        .array(text.max(128))
+        .max(100)
+        .optional()
+        .describe(
+          'With `enable_tag_filtering`: the calls that it is for, by their tags; `default` = those without a tag of ' +
+            'another deployment.',
+        ),
       cooldown_time: cooldownSettings.cooldown_time.describe(
         'Seconds of the first cooldown of this deployment, in place of `router_settings.cooldown_time`.',
       ),

@@ -99,6 +99,7 @@ export function buildDeployment(
     target,
     weight: params.weight ?? 1,
     order: params.order ?? 0,
+    ...(params.tags && { tags: params.tags }),
     ...rateLimitsOf(params),
     ...(params.cooldown_time !== undefined && { cooldownMs: params.cooldown_time * 1000 }),
     timeouts: timeouts(params, context),

@@ -110,6 +110,14 @@ export const routerSettings = z.strictObject(
         })
         .optional()
         .describe('Of `latency-based-routing`.'),
+      enable_tag_filtering: z
+        .boolean()
+        .optional()
+        .describe('true: the tags of a call choose among the deployments of its model, by their `tags`.'),
+      tag_filtering_match_any: z
+        .boolean()
+        .optional()
+        .describe('false: a deployment needs all tags of the call; true, when left out: one of them.'),
       num_retries: z
         .number()
         .int()
