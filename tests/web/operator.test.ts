@@ -1,7 +1,7 @@
 /** Pages of the operator on one gateway: the configuration with its sources, guardrails, the cache of answers. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
-import { standardConfig } from '../e2e/harness.ts'
+import { masterKey, standardConfig } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { violations } from './axe.ts'
 import { goTo, hasChromium, closePages, openBrowser, openSignedIn, pageMs, startGatewayWithPages } from './browser.ts'
@@ -156,6 +156,62 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     await page.getByRole('link', { name: 'pii', exact: true }).click()
     await page.getByText('Defined in the configuration file').waitFor()
     expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0)
+    await close()
+  })
+
+  test('an address of what is gone says so, and leads back to the list', async () => {
+    const { page, close, faults } = await openAt('guardrails')
+    for (const [path, field] of [
+      ['guardrails', 'guardrail'],
+      ['providers', 'credential'],
+      ['providers', 'provider'],
+    ] as const) {
+      await goTo(page, `/${path}?${field}=gone`)
+      const drawer = page.getByRole('dialog', { name: 'gone' })
+      await drawer.getByText('This does not exist').waitFor()
+      expect([field, await violations(page)]).toEqual([field, []])
+      await drawer.getByRole('button', { name: 'Back to the list' }).click()
+      await drawer.waitFor({ state: 'detached' })
+      expect(new URL(page.url()).search).toBe('')
+    }
+    expect(faults).toEqual([])
+    await close()
+  })
+
+  test('a key that another rotated meanwhile is refused once, and what was typed stays', async () => {
+    await gateway.admin('/credentials', { credential_name: 'shared', credential_values: { api_key: 'sk-before' } })
+    const { page, close } = await openAt('providers?credential=shared')
+    await page.getByRole('button', { name: 'New key' }).click()
+    const dialog = page.getByRole('dialog', { name: 'New key' })
+    await dialog.getByLabel('API key').fill('sk-typed')
+    const values = { credential_values: { api_key: 'sk-of-another' } }
+    const changed = await fetch(`${gateway.url}/credentials/shared`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(values),
+    })
+    expect(changed.status).toBe(200)
+    const read = page.waitForResponse(one => one.url().endsWith('/credentials') && one.request().method() === 'GET')
+    await dialog.getByRole('button', { name: 'New key' }).click()
+    await dialog.getByText('This conflicts with what is stored').waitFor()
+    await (await read).finished()
+    expect(await dialog.getByLabel('API key').inputValue()).toBe('sk-typed')
+    await dialog.getByRole('button', { name: 'New key' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    // Why it was refused once is not said again.
+    const proxy_params = { model: 'openai/gpt-4.1', litellm_credential_name: 'shared' }
+    await gateway.admin('/model/new', { model_name: 'its-user', proxy_params })
+    const remove = page.getByRole('button', { name: 'Delete' })
+    await remove.click()
+    const confirm = page.getByRole('alertdialog')
+    await confirm.getByRole('textbox').fill('shared')
+    await confirm.getByRole('button', { name: 'Delete' }).click()
+    await confirm.getByText(/use this credential/).waitFor()
+    expect(await confirm.getByRole('textbox').inputValue()).toBe('shared')
+    await confirm.getByRole('button', { name: 'Cancel' }).click()
+    await remove.click()
+    await confirm.waitFor()
+    expect(await confirm.getByRole('alert').count()).toBe(0)
     await close()
   })
 

@@ -7,6 +7,7 @@ import { useSession } from '../api/session.ts'
 import { Badge, Tag } from '../components/badge.tsx'
 import { Button } from '../components/button.tsx'
 import { HitList } from '../components/gateway/hit-list.tsx'
+import { Missing } from '../components/overlays/missing.tsx'
 import { Page } from '../components/page.tsx'
 import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
@@ -96,6 +97,7 @@ export default function GuardrailsPage() {
       ))}
       {rows && rows.length > 0 && <GuardrailTester names={rows.map(one => one.guardrail_name)} />}
       <HitList of="guardrail" title={t('guardrails.hits')} columns={hitColumns} empty={t('guardrails.noHits')} />
+      {openId !== '' && rows && !chosen && <Missing name={openId} onClose={() => open('')} />}
       {chosen && <GuardrailDrawer guardrail={chosen} mayChange={mayChange} onClose={() => open('')} />}
       {isCreating && <GuardrailForm onClose={() => setCreating(false)} />}
     </Page>

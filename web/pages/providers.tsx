@@ -6,6 +6,7 @@ import type { Credential, ProviderHealth } from '../api/schema.d.ts'
 import { useSession } from '../api/session.ts'
 import { Tag } from '../components/badge.tsx'
 import { Button } from '../components/button.tsx'
+import { Missing } from '../components/overlays/missing.tsx'
 import { Page, Panel } from '../components/page.tsx'
 import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
@@ -140,6 +141,7 @@ export default function ProvidersPage() {
         />
       )}
       <Serving providers={providers} mayChange={mayChange} />
+      {openName !== '' && credentials.data && !chosen && <Missing name={openName} onClose={() => open('')} />}
       {chosen && (
         <CredentialDrawer
           credential={chosen}
@@ -185,6 +187,7 @@ function Serving({ providers: { data, isError, error, refetch }, mayChange }: Se
           empty={<EmptyState title={t('hub.empty')} />}
         />
       )}
+      {name !== '' && data && !chosen && <Missing name={name} onClose={() => show('')} />}
       {chosen && <ProviderDrawer provider={chosen} mayChange={mayChange} onClose={() => show('')} />}
     </Panel>
   )

@@ -78,7 +78,10 @@ export function Members<Role extends string>(props: MembersProps<Role>) {
                   kind="quiet"
                   icon={<X size={16} aria-hidden />}
                   aria-label={t('all.remove', { what: wordFor(member) })}
-                  onClick={() => setLeaving(member)}
+                  onClick={() => {
+                    removal.reset()
+                    setLeaving(member)
+                  }}
                 />
               </>
             ) : (

@@ -186,9 +186,14 @@ export function DeleteButton({ title, description, typed, remove, onDone }: Dele
       onDone()
     },
   })
+  const open = () => {
+    // Why it was refused the last time may be no reason any more.
+    removal.reset()
+    setOpen(true)
+  }
   return (
     <>
-      <Button kind="danger" onClick={() => setOpen(true)}>
+      <Button kind="danger" onClick={open}>
         {title}
       </Button>
       <Confirm

@@ -4,6 +4,7 @@ import { ApiError, ask } from '../../api/client.ts'
 import type { Guardrail } from '../../api/schema.d.ts'
 import { CreateDialog } from '../../components/overlays/create-dialog.tsx'
 import { TextArea, TextField } from '../../components/forms/field.tsx'
+import { useReadVersion } from '../../components/forms/read-version.ts'
 import { Select } from '../../components/forms/select.tsx'
 import { Switch } from '../../components/forms/switch.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
@@ -57,12 +58,13 @@ export function GuardrailForm({ guardrail, onClose }: GuardrailFormProps) {
   const [isOn, setOn] = useState(wasOn === true)
   const [fields, setFields] = useState(JSON.stringify(guardrail ? known : kinds[kind], null, 2))
   const parsed = parse(fields)
+  const { version, onError } = useReadVersion(guardrail?.version, 'guardrails')
   const save = useMutation({
     mutationFn: () => {
       const params = { ...parsed, guardrail: kind, mode: stages[stage], default_on: isOn }
       const sent = { guardrail_name: name.trim(), litellm_params: params }
       if (!guardrail) return ask('POST /guardrails', { body: { guardrail: sent } })
-      const { guardrail_id, version } = guardrail
+      const { guardrail_id } = guardrail
       // PUT, so that a field that was taken out is gone.
       return ask('PUT /guardrails/{guardrail_id}', { path: { guardrail_id }, body: { guardrail: sent, version } })
     },
@@ -71,6 +73,7 @@ export function GuardrailForm({ guardrail, onClose }: GuardrailFormProps) {
       onClose()
       return client.invalidateQueries({ queryKey: ['guardrails'] })
     },
+    onError,
   })
   const failed = save.error instanceof ApiError ? save.error : null
   const nameError = failed?.field?.endsWith('guardrail_name') ? failed : null

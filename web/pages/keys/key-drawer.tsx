@@ -144,6 +144,10 @@ function Actions({ info, onEdit, onGone }: ActionsProps) {
   const remove = useDeleteKeys()
   const name = info.key_alias ?? info.key_name
   const close = () => setOpen(null)
+  const askToDelete = () => {
+    remove.reset()
+    setOpen('delete')
+  }
   const removed = () => {
     close()
     onGone()
@@ -157,7 +161,7 @@ function Actions({ info, onEdit, onGone }: ActionsProps) {
       <Button busy={block.isPending} onClick={change}>
         {info.blocked ? t('keys.unblock') : t('keys.block')}
       </Button>
-      <Button kind="danger" onClick={() => setOpen('delete')}>
+      <Button kind="danger" onClick={askToDelete}>
         {t('keys.delete')}
       </Button>
       {open === 'rotate' && <RotateKey keyRow={info} onClose={close} />}

@@ -5,6 +5,7 @@ import type { ModelInfo } from '../../api/schema.d.ts'
 import { Button } from '../../components/button.tsx'
 import { DeleteButton, Dialog } from '../../components/overlays/dialog.tsx'
 import { TextField } from '../../components/forms/field.tsx'
+import { useReadVersion } from '../../components/forms/read-version.ts'
 import { ErrorState } from '../../components/states.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { t } from '../../strings/index.ts'
@@ -59,7 +60,8 @@ interface ReplaceKeyProps {
 
 /** What is not typed stays as it is. The key that is stored cannot be shown. */
 function ReplaceKey({ deployment, onClose, onDone }: ReplaceKeyProps) {
-  const { id, version } = deployment.model_info
+  const { id } = deployment.model_info
+  const { version, onError } = useReadVersion(deployment.model_info.version, 'models')
   const before = deployment.proxy_params.api_base ?? ''
   const [key, setKey] = useState('')
   const [address, setAddress] = useState(before)
@@ -79,6 +81,7 @@ function ReplaceKey({ deployment, onClose, onDone }: ReplaceKeyProps) {
       toast(t('models.changed.toast', { name: deployment.model_name }))
       onDone()
     },
+    onError,
   })
   const field = replace.error instanceof ApiError ? replace.error.field : null
   const isChanged = key !== '' || address.trim() !== before

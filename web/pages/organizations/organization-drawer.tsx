@@ -180,13 +180,14 @@ function OrganizationActions({ organization, onDeleted }: { organization: Organi
   const client = useQueryClient()
   const { organization_id: id, blocked, version } = organization
   const name = organization.organization_alias ?? id
-  const changed = () => void client.invalidateQueries({ queryKey: ['organizations'] })
+  const changed = () => client.invalidateQueries({ queryKey: ['organizations'] })
   const block = useMutation({
     mutationFn: () => ask('PATCH /organization/update', { body: { organization_id: id, blocked: !blocked, version } }),
     onSuccess: () => {
       toast(t(blocked ? 'organizations.unblocked.toast' : 'organizations.blocked.toast', { name }))
-      changed()
     },
+    // After a refusal, too: another may have changed it, and the next press is for what is stored then.
+    onSettled: changed,
   })
   return (
     <>
@@ -201,7 +202,7 @@ function OrganizationActions({ organization, onDeleted }: { organization: Organi
         onDone={() => {
           toast(t('organizations.deleted.toast', { name }))
           onDeleted()
-          changed()
+          void changed()
         }}
       />
       {block.isError && <ErrorState error={block.error} isInline />}

@@ -4,11 +4,11 @@ import { ask } from '../../api/client.ts'
 import type { Credential } from '../../api/schema.d.ts'
 import { Button } from '../../components/button.tsx'
 import { CreateDialog } from '../../components/overlays/create-dialog.tsx'
-import { Confirm } from '../../components/overlays/dialog.tsx'
+import { DeleteButton } from '../../components/overlays/dialog.tsx'
 import { Drawer } from '../../components/overlays/drawer.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { TextField } from '../../components/forms/field.tsx'
-import { ErrorState } from '../../components/states.tsx'
+import { useReadVersion } from '../../components/forms/read-version.ts'
 import { toast } from '../../components/overlays/toast.tsx'
 import { t } from '../../strings/index.ts'
 
@@ -22,15 +22,24 @@ interface CredentialDrawerProps {
 
 /** One credential: what it holds, who uses it, and, where it was made by API, a new key or its end. */
 export function CredentialDrawer({ credential, models, mayChange, onClose }: CredentialDrawerProps) {
-  const [opened, setOpened] = useState<'rotate' | 'delete' | null>(null)
+  const client = useQueryClient()
+  const [isRotating, setRotating] = useState(false)
   const { credential_name: name, credential_values: values, source, problem } = credential
   const isOfApi = source === 'api'
   const actions = mayChange && isOfApi && (
     <>
-      <Button onClick={() => setOpened('rotate')}>{t('providers.rotate')}</Button>
-      <Button kind="danger" onClick={() => setOpened('delete')}>
-        {t('providers.delete')}
-      </Button>
+      <Button onClick={() => setRotating(true)}>{t('providers.rotate')}</Button>
+      <DeleteButton
+        title={t('providers.delete')}
+        description={t('providers.deleteHelp')}
+        typed={name}
+        remove={() => ask('DELETE /credentials/{credential_name}', { path: { credential_name: name } })}
+        onDone={() => {
+          toast(t('providers.deleted', { name }))
+          onClose()
+          void client.invalidateQueries({ queryKey: ['credentials'] })
+        }}
+      />
     </>
   )
   return (
@@ -46,8 +55,7 @@ export function CredentialDrawer({ credential, models, mayChange, onClose }: Cre
         />
         <p className="text-muted">{t('providers.writeOnly')}</p>
       </div>
-      {opened === 'rotate' && <RotateCredential credential={credential} onClose={() => setOpened(null)} />}
-      <DeleteCredential name={name} open={opened === 'delete'} onClose={() => setOpened(null)} onDeleted={onClose} />
+      {isRotating && <RotateCredential credential={credential} onClose={() => setRotating(false)} />}
     </Drawer>
   )
 }
@@ -55,7 +63,8 @@ export function CredentialDrawer({ credential, models, mayChange, onClose }: Cre
 function RotateCredential({ credential, onClose }: { readonly credential: Credential; readonly onClose: () => void }) {
   const client = useQueryClient()
   const [apiKey, setApiKey] = useState('')
-  const { credential_name, version } = credential
+  const { credential_name } = credential
+  const { version, onError } = useReadVersion(credential.version, 'credentials')
   const rotate = useMutation({
     mutationFn: () =>
       ask('PATCH /credentials/{credential_name}', {
@@ -67,6 +76,7 @@ function RotateCredential({ credential, onClose }: { readonly credential: Creden
       onClose()
       return client.invalidateQueries({ queryKey: ['credentials'] })
     },
+    onError,
   })
   return (
     <CreateDialog
@@ -85,37 +95,5 @@ function RotateCredential({ credential, onClose }: { readonly credential: Creden
         isCode
       />
     </CreateDialog>
-  )
-}
-
-interface DeleteProps {
-  readonly name: string
-  readonly open: boolean
-  readonly onClose: () => void
-  readonly onDeleted: () => void
-}
-
-function DeleteCredential({ name, open, onClose, onDeleted }: DeleteProps) {
-  const client = useQueryClient()
-  const remove = useMutation({
-    mutationFn: () => ask('DELETE /credentials/{credential_name}', { path: { credential_name: name } }),
-    onSuccess: () => {
-      toast(t('providers.deleted', { name }))
-      onDeleted()
-      return client.invalidateQueries({ queryKey: ['credentials'] })
-    },
-  })
-  return (
-    <Confirm
-      open={open}
-      onClose={onClose}
-      title={t('providers.delete')}
-      description={t('providers.deleteHelp')}
-      action={t('providers.delete')}
-      typed={name}
-      busy={remove.isPending}
-      onConfirm={() => remove.mutate()}
-      problem={remove.error && <ErrorState error={remove.error} isInline />}
-    />
   )
 }

@@ -6,6 +6,7 @@ import { Button } from '../../components/button.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { NumberField } from '../../components/forms/field.tsx'
 import { PeriodField } from '../../components/forms/period-field.tsx'
+import { useReadVersion } from '../../components/forms/read-version.ts'
 import { ErrorState } from '../../components/states.tsx'
 import { Switch } from '../../components/forms/switch.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
@@ -93,7 +94,7 @@ function EditShare({ team, onDone }: { readonly team: Team; readonly onDone: () 
     team_member_rpm_limit: team.team_member_rpm_limit,
     team_member_tpm_limit: team.team_member_tpm_limit,
   })
-  const [version] = useState(team.version)
+  const { version, onError } = useReadVersion(team.version, 'teams')
   const save = useMutation({
     mutationFn: () => ask('POST /team/update', { body: { team_id: team.team_id, version, ...share } }),
     onSuccess: () => {
@@ -101,6 +102,7 @@ function EditShare({ team, onDone }: { readonly team: Team; readonly onDone: () 
       void client.invalidateQueries({ queryKey: ['teams'] })
       onDone()
     },
+    onError,
   })
   const set = (change: Partial<typeof share>) => setShare({ ...share, ...change })
   return (
