@@ -54,6 +54,7 @@ const pageText = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Modelgate API</title>
 <link rel="icon" type="image/svg+xml" href="ui/icon.svg">
+<script src="docs/theme.js"></script>
 <link rel="stylesheet" href="docs/swagger-ui.css">
 </head>
 <body>
@@ -64,6 +65,21 @@ const pageText = `<!doctype html>
 <script src="docs/start.js"></script>
 </body>
 </html>
+`
+/** Before the first paint: the theme that the person chose on our pages (web/lib/theme.ts), else that of the system. */
+const themeScript = `const systemIsDark = matchMedia('(prefers-color-scheme: dark)')
+function showTheme() {
+  let chosen = null
+  try {
+    chosen = localStorage.getItem('modelgate.theme')
+  } catch {}
+  const isDark = chosen === 'dark' || (chosen !== 'light' && systemIsDark.matches)
+  document.documentElement.classList.toggle('dark-mode', isDark)
+}
+showTheme()
+systemIsDark.addEventListener('change', showTheme)
+// It was chosen in another tab.
+addEventListener('storage', showTheme)
 `
 const startScript = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#api', deepLinking: true, validatorUrl: null })\n`
 
@@ -125,6 +141,7 @@ async function contentOf(path: string): Promise<Uint8Array> {
 const assetFiles: Readonly<Record<string, Asset>> = {
   'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => contentOf(styleFile) },
   'swagger-ui-bundle.js': { type: 'text/javascript; charset=utf-8', read: () => contentOf(scriptFile) },
+  'theme.js': { type: 'text/javascript; charset=utf-8', read: async () => Buffer.from(themeScript) },
   'start.js': { type: 'text/javascript; charset=utf-8', read: async () => Buffer.from(startScript) },
 }
 const oneHour = 'max-age=3600'

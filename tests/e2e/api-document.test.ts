@@ -507,7 +507,7 @@ describe('the API document and the gateway that serves it', () => {
     for (const path of ['/health/liveliness', '/health/liveness', '/health/readiness', '/metrics', '/openapi.json'])
       await ask('GET', path, { key: '' })
     for (const path of ['/docs', '/']) await ask('GET', path, { key: '' })
-    for (const asset of ['swagger-ui.css', 'swagger-ui-bundle.js', 'start.js'])
+    for (const asset of ['swagger-ui.css', 'swagger-ui-bundle.js', 'theme.js', 'start.js'])
       await ask('GET', '/docs/{asset}', { in: { asset }, key: '' })
     await ask('GET', '/docs/{asset}', { in: { asset: 'none' }, key: '', status: 404 })
     await ask('GET', '/sso/callback', { key: '', status: 403 })

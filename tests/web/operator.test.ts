@@ -179,13 +179,13 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
   })
 
   test('a key that another rotated meanwhile is refused once, and what was typed stays', async () => {
-    await gateway.admin('/credentials', { credential_name: 'shared', credential_values: { api_key: 'sk-before' } })
-    const { page, close } = await openAt('providers?credential=shared')
+    await gateway.admin('/credentials', { credential_name: 'of-two', credential_values: { api_key: 'sk-before' } })
+    const { page, close } = await openAt('providers?credential=of-two')
     await page.getByRole('button', { name: 'New key' }).click()
     const dialog = page.getByRole('dialog', { name: 'New key' })
     await dialog.getByLabel('API key').fill('sk-typed')
     const values = { credential_values: { api_key: 'sk-of-another' } }
-    const changed = await fetch(`${gateway.url}/credentials/shared`, {
+    const changed = await fetch(`${gateway.url}/credentials/of-two`, {
       method: 'PATCH',
       headers: { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' },
       body: JSON.stringify(values),
@@ -199,19 +199,37 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     await dialog.getByRole('button', { name: 'New key' }).click()
     await dialog.waitFor({ state: 'detached' })
     // Why it was refused once is not said again.
-    const proxy_params = { model: 'openai/gpt-4.1', litellm_credential_name: 'shared' }
+    const proxy_params = { model: 'openai/gpt-4.1', litellm_credential_name: 'of-two' }
     await gateway.admin('/model/new', { model_name: 'its-user', proxy_params })
     const remove = page.getByRole('button', { name: 'Delete' })
     await remove.click()
     const confirm = page.getByRole('alertdialog')
-    await confirm.getByRole('textbox').fill('shared')
+    await confirm.getByRole('textbox').fill('of-two')
     await confirm.getByRole('button', { name: 'Delete' }).click()
     await confirm.getByText(/use this credential/).waitFor()
-    expect(await confirm.getByRole('textbox').inputValue()).toBe('shared')
+    expect(await confirm.getByRole('textbox').inputValue()).toBe('of-two')
     await confirm.getByRole('button', { name: 'Cancel' }).click()
     await remove.click()
     await confirm.waitFor()
     expect(await confirm.getByRole('alert').count()).toBe(0)
+    await close()
+  })
+
+  test('the page of the API has the theme that was chosen on the others', async () => {
+    const { page, close, faults } = await openAt('settings')
+    const background = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)
+    // The theme is there before Swagger UI, which takes a minute of a processor.
+    for (const script of ['swagger-ui-bundle', 'start'])
+      await page.route(`**/docs/${script}.js`, route => route.abort())
+    await page.goto(`${gateway.url}/docs`)
+    const light = await background()
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await page.locator('html.dark-mode').waitFor()
+    expect(await background()).not.toBe(light)
+    await page.evaluate(() => localStorage.setItem('modelgate.theme', 'light'))
+    await page.reload()
+    expect(await background()).toBe(light)
+    expect(faults).toEqual([])
     await close()
   })
 
