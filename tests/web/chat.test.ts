@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { standardConfig } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { violations } from './axe.ts'
-import { goTo, hasChromium, openSignedIn, pageMs, withPages } from './browser.ts'
+import { goTo, hasChromium, openSignedIn, pageMs, typeAtFocus, withPages } from './browser.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -54,8 +54,8 @@ describe.skipIf(!hasChromium)('the model hub and the chat', () => {
 
   test('a question is asked by keyboard alone, kept, found again after a reload, and its call is in the ledger', async () => {
     const { page, close, faults } = await openChat()
-    await page.getByLabel('Message', { exact: true }).focus()
-    await page.keyboard.type('say: the quick brown fox')
+    // The focus is there already.
+    await typeAtFocus(page, 'say: the quick brown fox')
     await page.keyboard.press('Enter')
     await answered(page, 'the quick brown fox')
     await page.waitForURL(/\?c=conv_/)

@@ -28,6 +28,8 @@ interface ComposerProps {
   readonly onStop: () => void
 }
 
+const isTouch = matchMedia('(pointer: coarse)').matches
+
 const boxClass = 'flex flex-col gap-2 rounded-panel border border-line-control bg-raised p-2 focus-within:border-accent'
 
 /** Enter sends, Shift and Enter makes a line, Escape ends the answer. */
@@ -62,7 +64,14 @@ export function Composer(props: ComposerProps) {
             {refusal}
           </p>
         )}
-        <TextBox text={text} onText={setText} onFiles={files.add} onEnter={() => void send()} onEscape={onStop} />
+        <TextBox
+          conversation={props.conversation}
+          text={text}
+          onText={setText}
+          onFiles={files.add}
+          onEnter={() => void send()}
+          onEscape={onStop}
+        />
         <div className="flex flex-wrap items-center gap-1">
           <PickFiles onFiles={files.add} />
           <Models {...props} />
@@ -126,6 +135,7 @@ function PickFiles({ onFiles }: { readonly onFiles: (files: Iterable<File>) => v
 }
 
 interface TextBoxProps {
+  readonly conversation: ComposerProps['conversation']
   readonly text: string
   readonly onFiles: (files: Iterable<File>) => void
   readonly onText: (text: string) => void
@@ -134,8 +144,14 @@ interface TextBoxProps {
 }
 
 /** Grows with its text, up to a part of the screen. */
-function TextBox({ text, onText, onFiles, onEnter, onEscape }: TextBoxProps) {
+function TextBox({ conversation, text, onText, onFiles, onEnter, onEscape }: TextBoxProps) {
   const box = useRef<HTMLTextAreaElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: one types in the conversation that was opened
+  useEffect(() => {
+    // On touch screens it would bring the keyboard up, over what is read; what has just begun keeps its focus.
+    const isInForm = box.current!.form?.contains(document.activeElement)
+    if (!isTouch && !isInForm && !document.querySelector('[data-open]')) box.current!.focus()
+  }, [conversation])
   // biome-ignore lint/correctness/useExhaustiveDependencies: its height follows from the text
   useEffect(() => {
     const area = box.current!
