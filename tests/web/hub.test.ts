@@ -15,8 +15,10 @@ const config = `model_list:
   - { model_name: gemini-2.5-pro, proxy_params: { model: gemini/gemini-2.5-pro, api_base: "{simulator}", api_key: canary } }
   - { model_name: text-embedding-3-small, proxy_params: { model: openai/text-embedding-3-small, api_base: "${at}", api_key: canary } }
   - { model_name: secret-model, proxy_params: { model: openai/gpt-4.1-mini, api_base: "${at}", api_key: canary } }
+  - model_name: rerank
+    proxy_params: { model: custom_openai/rerank, api_base: "${at}", api_key: canary }
+    model_info: { mode: rerank, input_cost_per_token: 0, output_cost_per_token: 0, input_cost_per_query: 0.002 }
 ${[
-  'rerank',
   'voice:audio_speech',
   'ears:audio_transcription',
   'painter:image_generation',
@@ -105,6 +107,21 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
       for (const part of said) expect([model, code]).toEqual([model, expect.stringContaining(part)])
     }
     expect(faults).toEqual([])
+    await close()
+  })
+
+  test('what is paid by searches has its price in both lists, and is not free', async () => {
+    await makePublic('gpt-4.1', 'rerank')
+    const { page, close } = await openPage(browser, gateway.url)
+    await page.goto(`${gateway.url}/ui/model_hub`)
+    await page.getByRole('link', { name: /^rerank.*Search \$0\.002 each/ }).waitFor()
+    await goTo(page, '/model_hub_table')
+    await page
+      .getByRole('row', { name: /^rerank/ })
+      .getByText('Search $0.002 each')
+      .waitFor()
+    await goTo(page, '/model_hub_table?price=0')
+    await page.getByText('Nothing matches').waitFor()
     await close()
   })
 

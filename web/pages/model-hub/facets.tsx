@@ -8,6 +8,7 @@ import { formatCompact, formatMoney } from '../../lib/format.ts'
 import { useSearchText } from '../../lib/search-text.ts'
 import { t } from '../../strings/index.ts'
 import { abilities, abilityWords } from './abilities.ts'
+import { priceWithoutTokens } from './price-rows.ts'
 
 /** The facets as they stand in the address; absent = all. */
 const facets = ['provider', 'mode', 'ability', 'price', 'context'] as const
@@ -40,9 +41,10 @@ export function useHubFilter() {
   return { fits, values }
 }
 
-/** A price that is not known fits no limit. */
-function isCheap({ input_cost_per_token: price }: HubModel, limit: number): boolean {
-  return price !== null && price !== undefined && price * million <= limit
+/** A price that is not known fits no limit of a price of tokens, nor does one of something else. */
+function isCheap(model: HubModel, limit: number): boolean {
+  const price = model.input_cost_per_token
+  return price !== null && price !== undefined && price * million <= limit && !priceWithoutTokens(model)
 }
 
 /** The field and the facets, which offer what the models have. */

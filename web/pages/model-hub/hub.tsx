@@ -6,7 +6,7 @@ import type { HubModel } from '../../api/model-groups.ts'
 import { Tag } from '../../components/badge.tsx'
 import { buttonClass } from '../../components/button.tsx'
 import { Page } from '../../components/page.tsx'
-import { Drawer } from '../../components/overlays/drawer.tsx'
+import { Missing } from '../../components/overlays/missing.tsx'
 import { EmptyState, ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { Table } from '../../components/table.tsx'
 import type { Column } from '../../components/table.tsx'
@@ -16,7 +16,8 @@ import { t } from '../../strings/index.ts'
 import { HubFilters, useHubFilter } from './facets.tsx'
 import { HealthBadge } from './health-badge.tsx'
 import { ModelDrawer } from './model-drawer.tsx'
-import { Price } from './price.tsx'
+import { priceWithoutTokens } from './price-rows.ts'
+import { OtherPrice, Price } from './price.tsx'
 
 const columns: readonly Column<HubModel>[] = [
   { id: 'name', title: t('hub.model'), width: 'minmax(160px, 2fr)', cell: model => model.model_group },
@@ -38,12 +39,20 @@ const columns: readonly Column<HubModel>[] = [
 ]
 
 const priceColumns: readonly Column<HubModel>[] = [
-  { id: 'input', title: t('hub.input'), align: 'end', cell: model => <Price perToken={model.input_cost_per_token} /> },
+  {
+    id: 'input',
+    title: t('hub.input'),
+    align: 'end',
+    cell: model => {
+      const other = priceWithoutTokens(model)
+      return other ? <OtherPrice row={other} /> : <Price perToken={model.input_cost_per_token} />
+    },
+  },
   {
     id: 'output',
     title: t('hub.output'),
     align: 'end',
-    cell: model => <Price perToken={model.output_cost_per_token} />,
+    cell: model => (priceWithoutTokens(model) ? '–' : <Price perToken={model.output_cost_per_token} />),
   },
 ]
 
@@ -81,11 +90,7 @@ export function ModelHub({ view }: { readonly view: 'cards' | 'table' }) {
       ) : (
         <Cards models={rows} filter={values} empty={empty} />
       )}
-      {openName !== '' && models.data && !chosen && (
-        <Drawer open onClose={() => open('')} title={openName}>
-          <EmptyState title={t('error.notFound')}>{t('error.notFoundHelp')}</EmptyState>
-        </Drawer>
-      )}
+      {openName !== '' && models.data && !chosen && <Missing name={openName} onClose={() => open('')} />}
       {chosen && <ModelDrawer model={chosen} isSignedOut={isSignedOut} onClose={() => open('')} />}
     </Page>
   )
@@ -143,19 +148,25 @@ function Card({ model }: { readonly model: HubModel }) {
         <HealthBadge model={model} />
       </span>
       <span className="flex flex-wrap gap-x-4 gap-y-1">
-        {model.prices && (
-          <>
-            <span>
-              {t('hub.inputShort')} <Price perToken={model.input_cost_per_token} />
-            </span>
-            <span>
-              {t('hub.outputShort')} <Price perToken={model.output_cost_per_token} />
-            </span>
-            <span className="text-muted">{t('hub.perMillion')}</span>
-          </>
-        )}
+        {model.prices && <CardPrices model={model} />}
         {model.max_input_tokens !== null && <Tokens count={model.max_input_tokens} />}
       </span>
+    </>
+  )
+}
+
+function CardPrices({ model }: { readonly model: HubModel }) {
+  const other = priceWithoutTokens(model)
+  if (other) return <OtherPrice row={other} />
+  return (
+    <>
+      <span>
+        {t('hub.inputShort')} <Price perToken={model.input_cost_per_token} />
+      </span>
+      <span>
+        {t('hub.outputShort')} <Price perToken={model.output_cost_per_token} />
+      </span>
+      <span className="text-muted">{t('hub.perMillion')}</span>
     </>
   )
 }

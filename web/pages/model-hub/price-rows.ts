@@ -43,3 +43,18 @@ export function priceRows(prices: Readonly<Record<string, number>>): PriceRow[] 
     return a - x || b.localeCompare(y) || c - z
   })
 }
+
+/**
+ * The first price of a model that is paid by searches, images, seconds or characters; undefined = it is paid by tokens,
+ * or no price is known. Lists say 0 for the tokens of such models.
+ */
+export function priceWithoutTokens(model: {
+  readonly input_cost_per_token?: number | null
+  readonly output_cost_per_token?: number | null
+  readonly prices?: Readonly<Record<string, number>>
+}): PriceRow | undefined {
+  if (model.input_cost_per_token || model.output_cost_per_token) return undefined
+  return priceRows(model.prices ?? {}).find(
+    one => one.unit !== 'token' && one.usd > 0 && one.variant === '' && one.fromTokens === null,
+  )
+}

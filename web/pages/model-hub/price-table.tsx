@@ -25,7 +25,8 @@ const words: Readonly<Record<string, StringKey>> = {
   ocr_cost_per_page: 'hub.price.page',
 }
 
-const wordOf = ({ key }: PriceRow): string => {
+/** What a price is for, in words. */
+export const wordOf = ({ key }: PriceRow): string => {
   const word = words[key]
   return word ? t(word) : key
 }

@@ -1,5 +1,7 @@
 import { formatMoney } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
+import type { PriceRow } from './price-rows.ts'
+import { wordOf } from './price-table.tsx'
 
 const million = 1_000_000
 
@@ -9,6 +11,16 @@ export function Price({ perToken }: { readonly perToken: number | null | undefin
   return (
     <span className="numbers whitespace-nowrap" title={`${perToken} USD / token`}>
       {formatMoney(perToken * million)}
+    </span>
+  )
+}
+
+/** Of a model that is not paid by tokens: "Search $0.0020 each". */
+export function OtherPrice({ row }: { readonly row: PriceRow }) {
+  return (
+    <span className="numbers whitespace-nowrap" title={`${row.usd} USD / ${row.unit}`}>
+      <span className="text-muted">{wordOf(row)}</span> {formatMoney(row.usd * row.units)}{' '}
+      <span className="text-muted">{t(row.units > 1 ? 'hub.price.million' : 'hub.price.each')}</span>
     </span>
   )
 }
