@@ -47,7 +47,7 @@ import { createCallModel } from '../pipeline/serve.ts'
 import { createCallLimits } from '../policies/limits/call-limits.ts'
 import { createBudgetCheck } from '../policies/limits/check-budgets.ts'
 import { createAdmission } from '../policies/index.ts'
-import { chatBodyOf } from '../providers/index.ts'
+import { chatBodyOf, providers } from '../providers/index.ts'
 import { recordBodies } from '../recording/policy.ts'
 import { stackOf } from '../telemetry/log.ts'
 import type { Backlog } from '../store/ledger/journal/journal-backlog.ts'
@@ -229,9 +229,9 @@ async function effectiveOf({ options, source }: AssemblyParts) {
 const isAlone = (store: Store) => () => store.redis === undefined && store.isOnlyReplica()
 
 /** What no reload changes. The launcher and the demo (`scripts/demo`) set the variables. */
-function fixedParts({ environment }: ServeOptions): Pick<Services, 'pages' | 'clock' | 'version'> {
+function fixedParts({ environment }: ServeOptions): Pick<Services, 'pages' | 'clock' | 'version' | 'providers'> {
   const pages = new BuiltPages(environment.MODELGATE_WEB_DIRECTORY || undefined, environment.MODELGATE_DEMO === '1')
-  return { pages, clock, version: packageJson.version }
+  return { pages, clock, version: packageJson.version, providers }
 }
 
 function openTransport(logger: Logger) {

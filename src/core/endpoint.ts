@@ -15,6 +15,7 @@ import type { DeviceSignInStore } from './sign-in/device-sign-in.ts'
 import type { EffectiveValue } from './effective-values.ts'
 import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
+import type { Provider } from './provider.ts'
 import type { SingleSignOn } from './sign-in/identity-providers.ts'
 import type { FileCalls } from './objects/files.ts'
 import type { GuardrailTrials } from './guardrails.ts'
@@ -148,6 +149,8 @@ export interface Services {
    * the call itself would get before its upstream.
    */
   previewCall(request: HttpRequest, caller: Caller, call: ModelCall, bytes: Uint8Array): Promise<CallPreview>
+  /** By name: what a model may be of. */
+  readonly providers: ReadonlyMap<string, Provider>
   readonly tokenizer: Pick<Tokenizer, 'count'>
   readonly keys: KeyStore
   readonly tenancy: TenancyStore

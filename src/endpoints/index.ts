@@ -115,6 +115,7 @@ const lazyGroups: readonly LazyGroup[] = [
       'model',
       'model_group',
       'overview',
+      'providers',
       'public',
       'utils',
     ],

@@ -26,6 +26,7 @@ export async function askModelsByApi(ask: Ask): Promise<void> {
   await ask('GET', '/v2/model/info', { query: `modelId=${id}` })
   await ask('GET', '/health/deployments')
   await ask('GET', '/health/providers')
+  await ask('GET', '/providers')
   await ask('GET', '/health', { query: `model_id=${id}` })
   await post('/model/unblock', { model_id: id })
   await post('/model/unblock', { model_id: 'none' }, 404)

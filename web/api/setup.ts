@@ -34,21 +34,33 @@ export interface NewModel {
   readonly model: string
   /** Empty = the provider asks for none. */
   readonly apiKey: string
-  /** Of a server of one's own. */
-  readonly baseUrl?: string
+  /** Empty = the provider's own. */
+  readonly baseUrl: string
+  /** Further fields of `proxy_params`: a region, a project. */
+  readonly parameters: Readonly<Record<string, unknown>>
+}
+
+/** What a model may be of. */
+export function useSupportedProviders() {
+  return useQuery({
+    queryKey: ['supported-providers'],
+    queryFn: async ({ signal }) => (await ask('GET /providers', { signal })).providers,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
 }
 
 export function useAddModel() {
   const client = useQueryClient()
   return useMutation({
-    mutationFn: ({ provider, model, apiKey, baseUrl }: NewModel) =>
+    mutationFn: ({ provider, model, apiKey, baseUrl, parameters }: NewModel) =>
       ask('POST /model/new', {
         body: {
           model_name: model,
           proxy_params: {
             model: `${provider}/${model}`,
             ...(apiKey !== '' && { api_key: apiKey }),
-            ...(baseUrl && { api_base: baseUrl }),
+            ...(baseUrl !== '' && { api_base: baseUrl }),
+            ...parameters,
           },
         },
       }),

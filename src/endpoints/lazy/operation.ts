@@ -11,6 +11,7 @@ import { modelHealth } from '../operation/model-health.ts'
 import { modelNew, modelUpdate, modelPatch, modelDelete } from '../operation/models.ts'
 import { overview } from '../operation/overview.ts'
 import { providerHealth } from '../operation/provider-health.ts'
+import { providerList } from '../operation/providers.ts'
 import { modelGroupInfo, publicModelHub, makePublic } from '../utilities/model-groups.ts'
 import { modelInfo, modelInfoPages } from '../utilities/model-info.ts'
 import {
@@ -39,6 +40,7 @@ export const endpoints: readonly Endpoint[] = [
   deploymentHistory,
   modelLatency,
   providerHealth,
+  providerList,
   ...cacheEndpoints,
   effectiveConfiguration,
   tokenCounterEndpoint,

@@ -171,6 +171,19 @@ export const spendSchemas: Readonly<Record<string, Schema>> = {
       }),
     ),
   }),
+  ProviderList: shape({
+    providers: listOf(
+      shape({
+        provider: described('Stands before the slash of a `model`.', text),
+        base_url: described('null = `api_base` has to be given.', nullable(text)),
+        key_variables: described(
+          'Of the environment; the first that is set has the key of models without one.',
+          listOf(text),
+        ),
+        needs_key: boolean,
+      }),
+    ),
+  }),
   ProviderHealth: shape({
     providers: listOf(
       shape({

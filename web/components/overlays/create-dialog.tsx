@@ -9,6 +9,7 @@ interface CreateDialogProps {
   readonly onClose: () => void
   /** A verb and what is made: the text of the button, too. */
   readonly title: string
+  readonly description?: string
   /** What is needed is typed. */
   readonly isReady: boolean
   readonly create: { readonly error: Error | null; readonly isPending: boolean; readonly mutate: () => void }
@@ -18,7 +19,8 @@ interface CreateDialogProps {
 }
 
 /** A dialog that makes something, open as long as it is there: its fields, what went wrong beside them, two buttons. */
-export function CreateDialog({ onClose, title, isReady, create, fields, children }: CreateDialogProps) {
+export function CreateDialog(props: CreateDialogProps) {
+  const { onClose, title, description, isReady, create, fields, children } = props
   const { error } = create
   const isAtField = error instanceof ApiError && error.field !== null && fields.includes(error.field)
   return (
@@ -26,6 +28,7 @@ export function CreateDialog({ onClose, title, isReady, create, fields, children
       open
       onClose={onClose}
       title={title}
+      description={description}
       onSubmit={() => isReady && create.mutate()}
       actions={
         <>

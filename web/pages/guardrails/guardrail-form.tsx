@@ -8,6 +8,7 @@ import { useReadVersion } from '../../components/forms/read-version.ts'
 import { Select } from '../../components/forms/select.tsx'
 import { Switch } from '../../components/forms/switch.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
+import { jsonObject } from '../../lib/json-object.ts'
 import { t } from '../../strings/index.ts'
 import { modesOf } from './modes.ts'
 
@@ -57,7 +58,7 @@ export function GuardrailForm({ guardrail, onClose }: GuardrailFormProps) {
   const [stage, setStage] = useState(guardrail ? stageOf(guardrail) : 'both')
   const [isOn, setOn] = useState(wasOn === true)
   const [fields, setFields] = useState(JSON.stringify(guardrail ? known : kinds[kind], null, 2))
-  const parsed = parse(fields)
+  const parsed = jsonObject(fields)
   const { version, onError } = useReadVersion(guardrail?.version, 'guardrails')
   const save = useMutation({
     mutationFn: () => {
@@ -123,15 +124,4 @@ function StageSelect({ stage, onChange }: { readonly stage: string; readonly onC
     label: value === 'both' ? t('guardrails.both') : value,
   }))
   return <Select label={t('guardrails.stage')} choices={choices} value={stage} onChange={onChange} />
-}
-
-/** undefined = it is no JSON object. */
-function parse(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  } catch {
-    // Said below, as for JSON that is no object.
-  }
-  return undefined
 }

@@ -1,36 +1,34 @@
 import { useState } from 'react'
-import { useAddModel } from '../../api/setup.ts'
-import { Button } from '../../components/button.tsx'
-import { Dialog } from '../../components/overlays/dialog.tsx'
-import { TextField } from '../../components/forms/field.tsx'
-import { Select } from '../../components/forms/select.tsx'
-import { ErrorState } from '../../components/states.tsx'
+import type { ProviderList } from '../../api/schema.d.ts'
+import { useAddModel, useSupportedProviders } from '../../api/setup.ts'
+import { Combobox } from '../../components/forms/combobox.tsx'
+import { TextArea, TextField } from '../../components/forms/field.tsx'
+import { CreateDialog } from '../../components/overlays/create-dialog.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
+import { ErrorState } from '../../components/states.tsx'
+import { jsonObject } from '../../lib/json-object.ts'
 import { t } from '../../strings/index.ts'
 
-/** Those that most installations begin with; all others are added on the page of models or in the configuration. */
-const providers = [
-  { value: 'openai', label: 'OpenAI', example: 'gpt-4.1-mini' },
-  { value: 'anthropic', label: 'Anthropic', example: 'claude-sonnet-4-5' },
-  { value: 'gemini', label: 'Google Gemini', example: 'gemini-2.5-flash' },
-  { value: 'mistral', label: 'Mistral', example: 'mistral-small-latest' },
-  { value: 'groq', label: 'Groq', example: 'llama-3.3-70b-versatile' },
-  { value: 'openrouter', label: 'OpenRouter', example: 'openai/gpt-4.1-mini' },
-]
+type Provider = ProviderList['providers'][number]
+
 /** A server of one's own with OpenAI's dialect: vLLM, llama.cpp, LM Studio ... */
 const ownServer = 'custom_openai'
 
-/** The first model: provider, its key, the model's name. */
+/** A model: provider, its key, the model's name, and what some providers need beside them. */
 export function AddModel({ onClose }: { readonly onClose: () => void }) {
   const add = useAddModel()
-  const [provider, setProvider] = useState(providers[0]!.value)
+  const [name, setName] = useState<string | null>(null)
   const [apiKey, setApiKey] = useState('')
   const [model, setModel] = useState('')
   const [baseUrl, setBaseUrl] = useState('')
-  const isOwn = provider === ownServer
-  const submit = () =>
+  const [further, setFurther] = useState('')
+  const provider = useSupportedProviders().data?.find(one => one.provider === name)
+  const parameters = further.trim() === '' ? {} : jsonObject(further)
+  const isReady = name !== null && model.trim() !== '' && parameters !== undefined
+  const submit = () => {
+    if (!isReady) return
     add.mutate(
-      { provider, apiKey: apiKey.trim(), model: model.trim(), ...(isOwn && { baseUrl: baseUrl.trim() }) },
+      { provider: name, apiKey: apiKey.trim(), model: model.trim(), baseUrl: baseUrl.trim(), parameters },
       {
         onSuccess: made => {
           toast(t('setup.modelAdded', { name: made.model_name }))
@@ -38,40 +36,28 @@ export function AddModel({ onClose }: { readonly onClose: () => void }) {
         },
       },
     )
+  }
   return (
-    <Dialog
-      open
+    <CreateDialog
       onClose={onClose}
       title={t('setup.addModel')}
       description={t('setup.addModelHelp')}
-      onSubmit={submit}
-      actions={
-        <>
-          <Button onClick={onClose}>{t('all.cancel')}</Button>
-          <Button kind="primary" type="submit" busy={add.isPending} disabled={model.trim() === ''}>
-            {t('setup.addModel')}
-          </Button>
-        </>
-      }
+      isReady={isReady}
+      create={{ ...add, mutate: submit }}
+      fields={[]}
     >
-      <Select
-        label={t('setup.provider')}
-        value={provider}
-        onChange={setProvider}
-        choices={[...providers, { value: ownServer, label: t('setup.ownServer') }]}
+      <ProviderField value={name} onChange={setName} />
+      <TextField
+        label={t('setup.baseUrl')}
+        help={provider?.base_url ? t('setup.baseUrlUsual', { address: provider.base_url }) : t('setup.baseUrlHelp')}
+        isOptional={provider?.base_url !== null}
+        value={baseUrl}
+        onChange={setBaseUrl}
+        isCode
       />
-      {isOwn && (
-        <TextField
-          label={t('setup.baseUrl')}
-          help="http://127.0.0.1:8000/v1"
-          value={baseUrl}
-          onChange={setBaseUrl}
-          isCode
-        />
-      )}
       <TextField
         label={t('setup.apiKey')}
-        help={t('setup.apiKeyHelp')}
+        help={keyHelpOf(provider)}
         type="password"
         autoComplete="off"
         value={apiKey}
@@ -80,14 +66,48 @@ export function AddModel({ onClose }: { readonly onClose: () => void }) {
       />
       <TextField
         label={t('setup.modelName')}
-        help={t('setup.modelNameHelp', {
-          example: providers.find(one => one.value === provider)?.example ?? 'my-model',
-        })}
+        help={t('setup.modelNameHelp')}
         value={model}
         onChange={setModel}
         isCode
       />
-      {add.error && <ErrorState error={add.error} isInline />}
-    </Dialog>
+      <TextArea
+        label={t('setup.parameters')}
+        help={t('setup.parametersHelp')}
+        value={further}
+        onChange={setFurther}
+        rows={2}
+        error={parameters ? null : t('playground.noJson')}
+      />
+    </CreateDialog>
   )
+}
+
+interface ProviderFieldProps {
+  /** null = none chosen. */
+  readonly value: string | null
+  readonly onChange: (value: string | null) => void
+}
+
+function ProviderField({ value, onChange }: ProviderFieldProps) {
+  const { data = [], error, refetch } = useSupportedProviders()
+  return (
+    <>
+      {error && <ErrorState error={error} isInline onRetry={() => void refetch()} />}
+      <Combobox
+        label={t('setup.provider')}
+        value={value}
+        onChange={onChange}
+        choices={data.map(one => ({ value: one.provider, label: labelOf(one) }))}
+      />
+    </>
+  )
+}
+
+const labelOf = ({ provider }: Provider): string => (provider === ownServer ? t('setup.ownServer') : provider)
+
+/** Which variable is read in place of a key that is not typed. */
+function keyHelpOf(provider: Provider | undefined): string {
+  const variable = provider?.key_variables[0]
+  return variable === undefined ? t('setup.apiKeyHelp') : t('setup.apiKeyOrVariable', { variable })
 }
