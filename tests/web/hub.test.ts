@@ -123,6 +123,13 @@ describe.skipIf(!hasChromium)('the model hub of strangers', () => {
     await goTo(page, '/model_hub_table?price=0')
     await page.getByText('Nothing matches').waitFor()
     await close()
+    const operator = await openSignedIn(browser, gateway)
+    await operator.page.goto(`${gateway.url}/ui/models`)
+    await operator.page
+      .getByRole('row', { name: /^rerank/ })
+      .getByText('Search $0.002 each')
+      .waitFor()
+    await operator.close()
   })
 
   test('a chat model has a first call in each API, which those who are signed in try in the playground', async () => {

@@ -14,9 +14,10 @@ import { useSearchFlag, useSearchValue } from '../lib/address.ts'
 import { isAdministrator } from '../frame/rights.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
+import { OtherPrice } from './model-hub/price.tsx'
 import { AddModel } from './models/add-model.tsx'
 import { ModelDrawer, SourceTag } from './models/model-drawer.tsx'
-import { perMillion } from './models/prices.ts'
+import { otherPriceOf, perMillion } from './models/prices.ts'
 
 const columns: readonly Column<ModelInfo>[] = [
   {
@@ -46,17 +47,21 @@ const columns: readonly Column<ModelInfo>[] = [
   },
   {
     id: 'input',
+    width: 'minmax(160px, 1fr)',
     title: t('models.input'),
     align: 'end',
     isWideOnly: true,
-    cell: one => <Price usd={one.model_info.input_cost_per_token} />,
+    cell: ({ model_info: info }) => {
+      const other = otherPriceOf(info)
+      return other ? <OtherPrice row={other} /> : <Price usd={info.input_cost_per_token} />
+    },
   },
   {
     id: 'output',
     title: t('models.output'),
     align: 'end',
     isWideOnly: true,
-    cell: one => <Price usd={one.model_info.output_cost_per_token} />,
+    cell: ({ model_info: info }) => (otherPriceOf(info) ? '–' : <Price usd={info.output_cost_per_token} />),
   },
 ]
 

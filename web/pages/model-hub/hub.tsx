@@ -41,6 +41,7 @@ const columns: readonly Column<HubModel>[] = [
 const priceColumns: readonly Column<HubModel>[] = [
   {
     id: 'input',
+    width: 'minmax(100px, 1.5fr)',
     title: t('hub.input'),
     align: 'end',
     cell: model => {

@@ -18,7 +18,7 @@ export function Price({ perToken }: { readonly perToken: number | null | undefin
 /** Of a model that is not paid by tokens: "Search $0.0020 each". */
 export function OtherPrice({ row }: { readonly row: PriceRow }) {
   return (
-    <span className="numbers whitespace-nowrap" title={`${row.usd} USD / ${row.unit}`}>
+    <span className="numbers min-w-0 truncate" title={`${wordOf(row)}: ${row.usd} USD / ${row.unit}`}>
       <span className="text-muted">{wordOf(row)}</span> {formatMoney(row.usd * row.units)}{' '}
       <span className="text-muted">{t(row.units > 1 ? 'hub.price.million' : 'hub.price.each')}</span>
     </span>

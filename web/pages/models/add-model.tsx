@@ -98,11 +98,15 @@ function ProviderField({ value, onChange }: ProviderFieldProps) {
         label={t('setup.provider')}
         value={value}
         onChange={onChange}
-        choices={data.map(one => ({ value: one.provider, label: labelOf(one) }))}
+        choices={data.toSorted(ownServerFirst).map(one => ({ value: one.provider, label: labelOf(one) }))}
       />
     </>
   )
 }
+
+/** By its name it would stand where no reader looks for it. */
+const ownServerFirst = (one: Provider, other: Provider): number =>
+  Number(other.provider === ownServer) - Number(one.provider === ownServer)
 
 const labelOf = ({ provider }: Provider): string => (provider === ownServer ? t('setup.ownServer') : provider)
 

@@ -1,5 +1,7 @@
 import type { ModelInfo } from '../../api/schema.d.ts'
 import { formatMoney } from '../../lib/format.ts'
+import { priceWithoutTokens } from '../model-hub/price-rows.ts'
+import type { PriceRow } from '../model-hub/price-rows.ts'
 
 type Info = ModelInfo['model_info']
 
@@ -13,6 +15,14 @@ export function pricesOf(info: Info): { readonly name: string; readonly text: st
     const text = perToken.test(name) ? `${formatMoney(value * 1e6)} / M tokens` : formatMoney(value)
     return [{ name: name.replaceAll('_', ' ').replace(' per token', ''), text }]
   })
+}
+
+/** Of a deployment that is paid by something else than tokens. */
+export function otherPriceOf(info: Info): PriceRow | undefined {
+  const prices = Object.entries(info).filter(
+    (entry): entry is [string, number] => typeof entry[1] === 'number' && /_cost(?:_|$)/.test(entry[0]),
+  )
+  return priceWithoutTokens({ ...info, prices: Object.fromEntries(prices) })
 }
 
 /** For a million tokens; null = not known. */
