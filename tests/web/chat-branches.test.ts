@@ -178,6 +178,7 @@ describe.skipIf(!hasChromium)('the chat', () => {
       await page.getByRole('heading', { name: 'New chat' }).waitFor()
     }
     const chats = page.getByRole('navigation', { name: 'Chats' })
+    await page.locator('textarea:focus').press('Escape')
     await page.keyboard.press('/')
     await typeAtFocus(page, 'WALNUT')
     await chats.getByRole('link', { name: 'hazel' }).waitFor({ state: 'detached' })

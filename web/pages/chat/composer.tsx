@@ -32,7 +32,7 @@ const isTouch = matchMedia('(pointer: coarse)').matches
 
 const boxClass = 'flex flex-col gap-2 rounded-panel border border-line-control bg-raised p-2 focus-within:border-accent'
 
-/** Enter sends, Shift and Enter makes a line, Escape ends the answer. */
+/** Enter sends, Shift and Enter makes a line, Escape ends the answer, or leaves the field for the page's keys. */
 export function Composer(props: ComposerProps) {
   const { isStreaming, files, onSend, onStop } = props
   const refusal = refusalOf(props)
@@ -67,6 +67,7 @@ export function Composer(props: ComposerProps) {
         <TextBox
           conversation={props.conversation}
           text={text}
+          isStreaming={isStreaming}
           onText={setText}
           onFiles={files.add}
           onEnter={() => void send()}
@@ -137,6 +138,7 @@ function PickFiles({ onFiles }: { readonly onFiles: (files: Iterable<File>) => v
 interface TextBoxProps {
   readonly conversation: ComposerProps['conversation']
   readonly text: string
+  readonly isStreaming: boolean
   readonly onFiles: (files: Iterable<File>) => void
   readonly onText: (text: string) => void
   readonly onEnter: () => void
@@ -144,7 +146,7 @@ interface TextBoxProps {
 }
 
 /** Grows with its text, up to a part of the screen. */
-function TextBox({ conversation, text, onText, onFiles, onEnter, onEscape }: TextBoxProps) {
+function TextBox({ conversation, text, isStreaming, onText, onFiles, onEnter, onEscape }: TextBoxProps) {
   const box = useRef<HTMLTextAreaElement>(null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: one types in the conversation that was opened
   useEffect(() => {
@@ -161,7 +163,7 @@ function TextBox({ conversation, text, onText, onFiles, onEnter, onEscape }: Tex
   const press = (event: KeyboardEvent) => {
     // The Enter that ends a composition (Japanese, Chinese) is none of ours.
     if (event.nativeEvent.isComposing) return
-    if (event.key === 'Escape') onEscape()
+    if (event.key === 'Escape') return isStreaming ? onEscape() : box.current!.blur()
     if (event.key !== 'Enter' || event.shiftKey) return
     event.preventDefault()
     onEnter()
