@@ -118,7 +118,7 @@ purify.addHook('afterSanitizeAttributes', node => {
 
 // The classes of colours and formulas alone: any other would give a text the looks of a part of the page.
 purify.addHook('uponSanitizeAttribute', (_node, attribute) => {
-  if (attribute.attrName === 'class' && !/^(?:hljs-\w[a-z_ -]*|tml-[a-z]+)$/.test(attribute.attrValue))
+  if (attribute.attrName === 'class' && !/^(?:hljs-\w[a-z_ -]*|tml-\w+)$/.test(attribute.attrValue))
     attribute.keepAttr = false
 })
 
