@@ -13,7 +13,7 @@ const rateMax = 1_000_000_000
 
 type Entry = Readonly<Record<string, unknown>>
 
-/** In our names, with weights from rates, of which each is told, and with limits. */
+/** In our names, with weights from rates, each of them reported, and with limits. */
 export function withRates(file: unknown, warnings: Finding[]): unknown {
   if (!isObject(file) || !Array.isArray(file.model_list)) return file
   const router = isObject(file.router_settings) ? file.router_settings : {}

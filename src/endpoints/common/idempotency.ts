@@ -141,7 +141,7 @@ async function doFirst(
   return { ...answer, body: new RecordedStream(streamIn(body), settle) }
 }
 
-/** A failure after which a bill, or an object, may be there. Without a call of a model the status alone tells. */
+/** A failure after which a bill, or an object, may be there. Without a call of a model the status alone decides. */
 function mayBeDone(own: FingerprintedRequest, { doc }: Endpoint, status: number): boolean {
   return own.mayBeBilled || (doc.callsModel !== true && status >= 500 && status !== 503)
 }

@@ -8,7 +8,7 @@ import { atEndOfTick } from '../../lib/end-of-tick.ts'
 import type { TickTask } from '../../lib/end-of-tick.ts'
 import { openaiErrorBody } from './error.ts'
 
-/** Unread bytes beyond which the stream is cut; what it tells of continues. */
+/** Unread bytes beyond which the stream is cut; the work that it reports goes on. */
 const unreadBytesMaxDefault = 8 * 1024 * 1024
 /** In characters; longer pieces are sent before the end of the tick. */
 const pieceLengthMax = 64 * 1024

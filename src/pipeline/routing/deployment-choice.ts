@@ -20,7 +20,7 @@ interface ChoiceParts {
   readonly limits: DeploymentLimits
   /** A number in [0, 1). */
   readonly random: () => number
-  /** Tells of this moment: a call may have found its deployments a while ago. */
+  /** As of this moment: a call may have found its deployments a while ago. */
   readonly isBlocked: (deploymentId: string) => boolean
 }
 

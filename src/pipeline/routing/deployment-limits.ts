@@ -26,7 +26,7 @@ interface Held {
 
 /**
  * Counts the attempts at deployments with limits, and remembers which are full, so that calls are not sent to ask again
- * and again. Where the limiter cannot tell, the upstream's own limits decide.
+ * and again. Where the limiter does not know, the upstream's own limits decide.
  */
 export class DeploymentLimits {
   readonly #limiter: Pick<Limiter, 'take'>

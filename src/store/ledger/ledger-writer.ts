@@ -9,8 +9,6 @@ import type { JournalLoss } from './journal/journal-tail.ts'
 import { JournalSync } from './journal/journal-sync.ts'
 import { createSegmentFile, hasReached, segmentPath } from './journal/journal.ts'
 import type { JournalPosition } from './journal/journal.ts'
-import { openLedgerDatabase, RefusedRows } from './ledger-database.ts'
-import type { LedgerDatabase } from './ledger-database.ts'
 import { LedgerMaintenance, maintenanceIntervalMs } from './ledger-maintenance.ts'
 import type { LedgerReply, LedgerWriterSettings } from './ledger-messages.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -19,6 +17,7 @@ import type { ColumnValue } from './journal/ledger-record.ts'
 import { ownPriority } from '../../platform/thread-priority.ts'
 import { RefusedRowFile } from './journal/refused-rows.ts'
 import { ThrottledReport } from './throttled-report.ts'
+import { WriterDatabase } from './writer-database.ts'
 
 type Row = readonly ColumnValue[]
 
@@ -48,6 +47,14 @@ const retryMsMax = 5000
 const startedAt = firstColumns.findIndex(column => column.name === 'started_at_ms')
 const durationAt = firstColumns.findIndex(column => column.name === 'duration_ms')
 
+/** What one look at the journal has brought. */
+interface StoredRound {
+  /** undefined = the journal cannot be read at the moment. */
+  readonly rows: readonly Row[] | undefined
+  /** There are more rows. */
+  readonly isBehind: boolean
+}
+
 /** When the record of this row was written, milliseconds since 1970. */
 function settledAtMs(row: Row): number {
   return Number(row[startedAt]) + Number(row[durationAt])
@@ -75,19 +82,19 @@ export class LedgerWriter {
     'what is stored cannot be deleted from the journal',
     'what is stored is deleted from the journal again',
   )
-  #database: Promise<LedgerDatabase> | undefined
-  /** Why the database does not take rows; null = it does. */
-  #failure: string | null = null
+  readonly #database: WriterDatabase
   #retryMs = retryMsMin
   #closing = false
   #wake = (): void => {}
   #woken = false
   #committed: JournalPosition = { sequence: 0, offset: 0 }
+  /** The last report of what is committed: the position, and when it was sent. */
+  #sent: { readonly position: JournalPosition; readonly ms: number } = { position: this.#committed, ms: 0 }
+  /** When stored segments were last deleted. */
+  #deletedMs = 0
   readonly #batchSize = new BatchSize()
-  /** No row was stored since the last sync of the database. */
-  #isSynced = true
   readonly maintenance = new LedgerMaintenance({
-    connect: () => this.#connect(),
+    connect: () => this.#database.connect(),
     askForRanking: day => this.#send({ kind: 'rank', day }),
     nowMs: () => performance.now(),
     epochMs: () => systemClock.epochMs(),
@@ -102,6 +109,12 @@ export class LedgerWriter {
     this.#setPriority = ownPriority(settings.priority)
     const { directory, start } = settings
     this.#refused = new RefusedRowFile(directory, text => this.#report(text))
+    this.#database = new WriterDatabase({
+      ...settings,
+      refused: this.#refused,
+      syncFailures: this.#deleteReport,
+      reportFailure: failure => this.#send({ kind: 'database', failure }),
+    })
     this.#sync = new JournalSync({
       directory,
       start,
@@ -130,7 +143,7 @@ export class LedgerWriter {
       throw error
     } finally {
       clearInterval(this.#syncTimer)
-      await this.#disconnect()
+      await this.#database.close()
     }
   }
 
@@ -196,14 +209,14 @@ export class LedgerWriter {
   /** One slice of what earlier processes left. */
   async #replaySlice(replay: JournalReplay): Promise<void> {
     const rows = replay.read(replayRowsMax)
-    const database = rows.length > 0 ? await this.#connect().catch(() => undefined) : undefined
+    const database = rows.length > 0 ? await this.#database.connect().catch(() => undefined) : undefined
     database?.setBulk(true)
     if (rows.length > 0 && !(await this.#commit(rows))) return
-    replay.committed(rows.length, this.#refused.write() && (await this.#isOnDisk()))
+    replay.committed(rows.length, this.#refused.write() && (await this.#database.isOnDisk()))
     const nowMs = performance.now()
     if (replay.isDone) {
       this.#replay = undefined
-      await this.#connect().then(
+      await this.#database.connect().then(
         open => open.setBulk(false),
         () => {},
       )
@@ -215,50 +228,26 @@ export class LedgerWriter {
 
   /** Until `close`. true = nothing is left in the journal for the next start to store. */
   async #followOwnJournal(tail: JournalTail): Promise<boolean> {
-    let [idleRounds, deletedMs] = [0, 0]
-    let sent = { position: tail.position, ms: 0 }
+    let idleRounds = 0
+    this.#sent = { position: tail.position, ms: 0 }
     for (;;) {
       // Read first: what was appended before `close` is then read below.
-      const last = this.#closing
-      const before = tail.position
-      const isBackground =
-        !last &&
-        this.#flushes.size === 0 &&
-        this.#unjournalled.length === 0 &&
-        this.#replay === undefined &&
-        !this.#isFarBehind(before.sequence)
-      this.#setPriority(isBackground ? 'lowest' : 'usual')
-      await this.#storeUnjournalled()
-      const rowsMax = this.#batchSize.rowsMax(isBackground)
-      const readAtMs = systemClock.epochMs()
-      const rows = this.#readJournal(tail, rowsMax)
-      if (!hasReached(before, tail.position)) this.#sync.changed()
-      if (rows !== undefined && rows.length > 0 && !(await this.#batchSize.timed(() => this.#commit(rows))))
-        return false
-      this.#committed = tail.position
-      this.#answerFlushes({ committed: true })
-      const nowMs = performance.now()
-      const isBehind = rows?.length === rowsMax
-      if (!hasReached(sent.position, tail.position) && (!isBehind || nowMs - sent.ms > progressMs)) {
-        sent = { position: tail.position, ms: nowMs }
-        const sinceMs = isBehind ? settledAtMs(rows.at(-1)!) : readAtMs
-        this.#send({ kind: 'committed', position: sent.position, records: tail.records ?? 0, sinceMs })
-      }
-      if (this.#refused.write() && tail.hasFinished && (last || nowMs - deletedMs > progressMs)) {
-        deletedMs = nowMs
-        await this.#deleteFinished(tail)
-      }
-      const replay = last ? undefined : this.#replay
-      if (replay !== undefined && (!isBehind || nowMs - this.#replaySliceMs > replayEveryMs)) {
-        this.#replaySliceMs = nowMs
+      const isLast = this.#closing
+      const round = await this.#storeRound(tail, isLast)
+      if (round === undefined) return false
+      const { rows, isBehind } = round
+      await this.#deleteStored(tail, isLast)
+      const replay = isLast ? undefined : this.#replay
+      if (replay !== undefined && (!isBehind || performance.now() - this.#replaySliceMs > replayEveryMs)) {
+        this.#replaySliceMs = performance.now()
         await this.#replaySlice(replay)
         continue
       }
       if (isBehind) continue
-      if (last) return rows !== undefined && (await this.#leave(tail)) && this.#replay === undefined
+      if (isLast) return rows !== undefined && (await this.#leave(tail)) && this.#replay === undefined
       if (rows === undefined) this.#answerFlushes({ committed: false })
       // Also between the rows of calls that never stop, then at their pace.
-      const dueInMs = rows !== undefined && this.#failure === null ? await this.maintenance.step() : undefined
+      const dueInMs = rows !== undefined && this.#database.failure === null ? await this.maintenance.step() : undefined
       if (dueInMs !== undefined) {
         // New rows are looked for meanwhile.
         await this.#pause(rows!.length > 0 ? pollMs : Math.min(pollMs, Math.max(replayPauseMs, dueInMs)))
@@ -274,10 +263,56 @@ export class LedgerWriter {
     }
   }
 
+  /** Stores one batch of the journal. undefined = the ledger is being closed, and the database takes nothing. */
+  async #storeRound(tail: JournalTail, isLast: boolean): Promise<StoredRound | undefined> {
+    const before = tail.position
+    const isBackground = !isLast && this.#isUnhurried(before.sequence)
+    this.#setPriority(isBackground ? 'lowest' : 'usual')
+    await this.#storeUnjournalled()
+    const rowsMax = this.#batchSize.rowsMax(isBackground)
+    const readAtMs = systemClock.epochMs()
+    const rows = this.#readJournal(tail, rowsMax)
+    if (!hasReached(before, tail.position)) this.#sync.changed()
+    if (rows !== undefined && rows.length > 0 && !(await this.#batchSize.timed(() => this.#commit(rows))))
+      return undefined
+    this.#committed = tail.position
+    this.#answerFlushes({ committed: true })
+    const isBehind = rows?.length === rowsMax
+    this.#sendProgress(tail, { isBehind, sinceMs: isBehind ? settledAtMs(rows.at(-1)!) : readAtMs })
+    return { rows, isBehind }
+  }
+
+  /** Nothing waits for the rows: no flush, no record without a journal, no backlog. */
+  #isUnhurried(sequence: number): boolean {
+    return (
+      this.#flushes.size === 0 &&
+      this.#unjournalled.length === 0 &&
+      this.#replay === undefined &&
+      !this.#isFarBehind(sequence)
+    )
+  }
+
+  /** Reports how far the rows are stored; while there are more of them only every `progressMs`. */
+  #sendProgress(tail: JournalTail, { isBehind, sinceMs }: { readonly isBehind: boolean; readonly sinceMs: number }) {
+    const nowMs = performance.now()
+    const { position } = tail
+    if (hasReached(this.#sent.position, position) || (isBehind && nowMs - this.#sent.ms <= progressMs)) return
+    this.#sent = { position, ms: nowMs }
+    this.#send({ kind: 'committed', position, records: tail.records ?? 0, sinceMs })
+  }
+
+  /** Deletes the segments whose rows are stored, every `progressMs` at most but at the end. */
+  async #deleteStored(tail: JournalTail, isLast: boolean): Promise<void> {
+    const nowMs = performance.now()
+    if (!this.#refused.write() || !tail.hasFinished || !(isLast || nowMs - this.#deletedMs > progressMs)) return
+    this.#deletedMs = nowMs
+    await this.#deleteFinished(tail)
+  }
+
   /** Nothing is left that has to be tried again. */
   #mayIdle(tail: JournalTail): boolean {
     return (
-      this.#failure === null &&
+      this.#database.failure === null &&
       this.#refused.waitingCount === 0 &&
       this.#sync.isDone &&
       !tail.isHeldUp &&
@@ -293,7 +328,7 @@ export class LedgerWriter {
     clearInterval(this.#syncTimer)
     this.#send({ kind: 'idle', position })
     if (!(await this.#pause(restAfterMs))) {
-      await this.#database?.then(open => open.rest()).catch(() => {})
+      await this.#database.rest()
       await this.#pause(maintenanceIntervalMs - restAfterMs)
     }
     this.#syncTimer = this.#startSyncing()
@@ -313,7 +348,7 @@ export class LedgerWriter {
 
   /** A disk that is full must not stop rows from being stored: deletion is tried again with the next batch. */
   async #deleteFinished(tail: JournalTail): Promise<void> {
-    if (!(await this.#isOnDisk())) return
+    if (!(await this.#database.isOnDisk())) return
     try {
       tail.deleteFinished()
       this.#deleteReport.succeeded()
@@ -339,7 +374,7 @@ export class LedgerWriter {
       for (let at = 0; at < rows.length; at += batchRowsMax)
         if (!(await this.#attempt(rows.slice(at, at + batchRowsMax)))) return false
     }
-    if (!(await this.#isOnDisk())) return false
+    if (!(await this.#database.isOnDisk())) return false
     try {
       tail.deleteLiving()
     } catch (error) {
@@ -368,29 +403,18 @@ export class LedgerWriter {
     return true
   }
 
-  /** Sends the reason when it changes: a database that was away may come back as one that cannot be used. */
-  #reportFailure(failure: string | null): void {
-    if (failure === this.#failure) return
-    this.#failure = failure
-    this.#send({ kind: 'database', failure })
-  }
-
   /** false = the database is down; flushes and records that waited for it have been answered so. */
   async #attempt(rows: readonly Row[]): Promise<boolean> {
-    try {
-      await this.#insert(await this.#connect(), rows)
-      this.#reportFailure(null)
-      this.#retryMs = retryMsMin
-      // A turn of the event loop: SQLite is synchronous, and messages must be received between two batches.
-      await new Promise(resolve => setImmediate(resolve))
-      return true
-    } catch (error) {
-      this.#reportFailure(String(error))
+    if (!(await this.#database.insert(rows))) {
       this.#answerFlushes({ committed: false })
       this.#refuseUnjournalled()
-      await this.#disconnect()
+      await this.#database.close()
       return false
     }
+    this.#retryMs = retryMsMin
+    // A turn of the event loop: SQLite is synchronous, and messages must be received between two batches.
+    await new Promise(resolve => setImmediate(resolve))
+    return true
   }
 
   async #storeUnjournalled(): Promise<void> {
@@ -401,7 +425,7 @@ export class LedgerWriter {
         const record = decodeRecord(text)
         if (record?.kind === 'settlement') rows.push(record.values)
       }
-      const stored = rows.length === 0 || ((await this.#attempt(rows)) && (await this.#isOnDisk()))
+      const stored = rows.length === 0 || ((await this.#attempt(rows)) && (await this.#database.isOnDisk()))
       if (stored) this.#ownTail?.takeStored(texts)
       this.#send({ kind: 'stored', id, stored })
     }
@@ -409,50 +433,6 @@ export class LedgerWriter {
 
   #refuseUnjournalled(): void {
     for (const { id } of this.#unjournalled.splice(0)) this.#send({ kind: 'stored', id, stored: false })
-  }
-
-  /** A row that the database refuses must not block the others: the batch is halved until that row is alone. */
-  async #insert(database: LedgerDatabase, rows: readonly Row[]): Promise<void> {
-    this.#isSynced = false
-    try {
-      await database.insert(rows)
-    } catch (error) {
-      if (!(error instanceof RefusedRows)) throw error
-      if (rows.length === 1) return this.#refused.add(rows[0]!, error)
-      const half = rows.length >> 1
-      await this.#insert(database, rows.slice(0, half))
-      await this.#insert(database, rows.slice(half))
-    }
-  }
-
-  #connect(): Promise<LedgerDatabase> {
-    if (this.#database === undefined) {
-      const { databaseUrl, openedFile } = this.#settings
-      const database = openLedgerDatabase(databaseUrl, openedFile)
-      this.#database = database
-      database.catch(() => {
-        if (this.#database === database) this.#database = undefined
-      })
-    }
-    return this.#database
-  }
-
-  /** Before anything is dropped that a loss of power would need: the journal, or records in memory. */
-  async #isOnDisk(): Promise<boolean> {
-    try {
-      if (!this.#isSynced) await (await this.#connect()).sync()
-      this.#isSynced = true
-    } catch (error) {
-      this.#deleteReport.failed(error)
-    }
-    return this.#isSynced
-  }
-
-  /** A broken connection is not used again. */
-  async #disconnect(): Promise<void> {
-    const database = this.#database
-    this.#database = undefined
-    await database?.then(open => open.close()).catch(() => {})
   }
 
   #answerFlushes({ committed }: { readonly committed: boolean }): void {
@@ -484,7 +464,7 @@ export class LedgerWriter {
   #startSyncing(): ReturnType<typeof setInterval> {
     return setInterval(() => {
       // The reader is behind the writer, so that it does not know whether there is anything new.
-      if (this.#failure !== null) this.#sync.changed()
+      if (this.#database.failure !== null) this.#sync.changed()
       void this.#sync.run()
     }, pollMs)
   }
