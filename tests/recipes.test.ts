@@ -1,4 +1,7 @@
-/** CONTRIBUTING.md's recipes for a provider row, a policy and an endpoint, followed to the letter in a copy of the sources. */
+/**
+ * CONTRIBUTING.md's recipes for a provider row, a policy and an endpoint, followed to the letter in a copy of the
+ * sources.
+ */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

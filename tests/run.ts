@@ -28,8 +28,9 @@ import type { FileResult, ProcessResult } from './runner/test-process.ts'
 
 const root = new URL('..', import.meta.url).pathname
 /**
- * In one thread, and without collections as long as it fits: it needs 1.6 GB, and takes 10 in place of 20 s of processors
- * so. What it knows of files that did not change it takes from where `npm run check` keeps it: then it takes 3 to 5 s.
+ * In one thread, and without collections as long as it fits: it needs 1.6 GB, and takes 10 in place of 20 s of
+ * processors so. What it knows of files that did not change it takes from where `npm run check` keeps it: then it takes
+ * 3 to 5 s.
  */
 const compiler = ['node_modules/typescript-native/bin/tsc', '--singleThreaded']
 const compilations = [
@@ -41,8 +42,9 @@ const compilerMemory = { GOGC: 'off', GOMEMLIMIT: '2GiB' }
 const browsersAtOnce = Math.max(2, Math.min(availableParallelism(), 4))
 const othersAtOnce = browsersAtOnce + 1
 /**
- * Processes end before JavaScriptCore's best compiler has paid for itself, the long one of tests/fuzz/bodies too (25 instead
- * of 35 s of processors), and mostly before the one below it has, which comes in after five times as many calls (0 to 15 % less).
+ * Processes end before JavaScriptCore's best compiler has paid for itself, the long one of tests/fuzz/bodies too (25
+ * instead of 35 s of processors), and mostly before the one below it has, which comes in after five times as many calls
+ * (0 to 15 % less).
  */
 const javascriptCore = { BUN_JSC_useFTLJIT: '0', BUN_JSC_thresholdForOptimizeAfterWarmUp: '5000' }
 /** Of all failed files together, at the end of the output. */
@@ -67,9 +69,8 @@ const measures = (file: string) => /\.timing\.test\.ts$/.test(file)
 const comparesTimes = (file: string) =>
   /^tests\/(e2e\/passwords|guardrails\/stream-delay|web\/first-view)\.timing\.test\.ts$/.test(file)
 /**
- * What mostly waits, for time to pass or for processes that it kills and starts, takes turns of its own beside the others,
- * and theirs when it is done.
- * A load counts calls, rows and bytes, and holds on a machine that has other work.
+ * What mostly waits, for time to pass or for processes that it kills and starts, takes turns of its own beside the
+ * others, and theirs when it is done. A load counts calls, rows and bytes, and holds on a machine that has other work.
  */
 const waits = (file: string) =>
   /(\.load|outage|start-without-database|limiter-redis|shared-state|budgets-redis|ledger-idle)\.test\.ts$/.test(file) ||

@@ -1,4 +1,6 @@
-/** Which calls have the same key: every field of every dialect shapes it, or stands on the list of those that do not. */
+/**
+ * Which calls have the same key: every field of every dialect shapes it, or stands on the list of those that do not.
+ */
 import { expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 import type { CacheSettings } from '../core/cache/cache-settings.ts'

@@ -44,7 +44,9 @@ const get = async (path: string, headers: Record<string, string> = {}): Promise<
     clientAddress: '10.0.0.1',
   } as unknown as IncomingRequest)
 
-/** Signing in: each answer is made for one browser. Their cost is bounded by limits of their own (tests/e2e/sign-in). */
+/**
+ * Signing in: each answer is made for one browser. Their cost is bounded by limits of their own (tests/e2e/sign-in).
+ */
 const signInPages = ['/fallback/login', '/fallback/password', '/onboarding/get_token']
 const signInForms = [
   ...['/login', '/v2/login', '/fallback/forgotten-password', '/onboarding/claim_token'],

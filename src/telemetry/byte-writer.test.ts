@@ -15,7 +15,8 @@ test('lines of any characters arrive whole and in order', async () => {
   for (let at = 0; at < lines.length; at++) {
     writer.line(lines[at]!)
     if (at % 500 === 0) await Bun.sleep(1)
-    // A slow machine has not written the first buffer when the second is full: then lines are dropped, as they should be.
+    // A slow machine has not written the first buffer when the second is full: then lines are dropped, as they should
+    // be.
     if (at % 1500 === 1499) await writer.drain(5000)
   }
   await writer.drain(5000)

@@ -1,7 +1,7 @@
 /**
- * `caller.ts PORT KEY`: small calls with a key on a connection that is kept, one after another. A process of its own: in
- * one with the looks at memory and sockets, or with the upstream, their time would count as the gateway's. Told `begin`
- * it starts, told `end` it sends the latencies; ends with its parent.
+ * `caller.ts PORT KEY`: small calls with a key on a connection that is kept, one after another. A process of its own:
+ * in one with the looks at memory and sockets, or with the upstream, their time would count as the gateway's. Told
+ * `begin` it starts, told `end` it sends the latencies; ends with its parent.
  */
 import { answerMs, Client, smallCall } from './client.ts'
 

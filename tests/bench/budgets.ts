@@ -16,8 +16,8 @@ interface BudgetFigures {
 }
 
 /**
- * The key has budgets of its own, of its team and of its end user; the bare one has its limits alone. Both call the same
- * gateway, in turns of `seconds`. Over Postgres and Redis where DATABASE_URL and REDIS_URL say so.
+ * The key has budgets of its own, of its team and of its end user; the bare one has its limits alone. Both call the
+ * same gateway, in turns of `seconds`. Over Postgres and Redis where DATABASE_URL and REDIS_URL say so.
  */
 export async function measureBudgets(gateway: Subject, rounds: number, seconds: number): Promise<BudgetFigures> {
   const owned = { ...gateway, key: await makeOwnedKey(gateway) }

@@ -1,4 +1,6 @@
-/** How much later the words of a stream arrive for its guardrails: 50 tokens a second, each with the time it was sent. */
+/**
+ * How much later the words of a stream arrive for its guardrails: 50 tokens a second, each with the time it was sent.
+ */
 import { percentile } from './machine.ts'
 
 /** What one token took from the upstream to the client. */

@@ -73,7 +73,9 @@ export function cpuUs(pids: readonly number[]): number {
 /** Threads of a gateway by what they do; `other` = compilers, collector and allocator of the runtime. */
 export type ThreadKind = 'serving' | 'ledger' | 'other'
 
-/** As `cpuUs`, by thread. Workers beside that of the ledger, which has the same name, have nothing to do in the bench. */
+/**
+ * As `cpuUs`, by thread. Workers beside that of the ledger, which has the same name, have nothing to do in the bench.
+ */
 export function threadCpuUs(pids: readonly number[]): Record<ThreadKind, number> {
   const sums = { serving: 0, ledger: 0, other: 0 }
   for (const pid of pids)

@@ -66,8 +66,8 @@ test('1,000 aborts at random points: no open upstream, one row each, the truth l
     console.log(
       `1,000 aborts: ${rows.length} rows, ${truth.length} upstream requests, tokens sent ${produced}, in the ledger ${billed}`,
     )
-    // What was on the wire when its stream was cut was sent and never read: nothing on an idle machine (0.2 % in all), up
-    // to a few events a call where others want the processor too. Never may the ledger hold what was not sent.
+    // What was on the wire when its stream was cut was sent and never read: nothing on an idle machine (0.2 % in all),
+    // up to a few events a call where others want the processor too. Never may the ledger hold what was not sent.
     expect(produced - billed).toBeLessThanOrEqual(attempted * 4)
     expect(billed - produced).toBeLessThanOrEqual(produced * 0.02)
   } finally {

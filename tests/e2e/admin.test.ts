@@ -1,4 +1,6 @@
-/** What operators and clients read beside the calls themselves: dates, pages of models, addresses, headers, refusals. */
+/**
+ * What operators and clients read beside the calls themselves: dates, pages of models, addresses, headers, refusals.
+ */
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { masterKey, startGateway } from './harness.ts'

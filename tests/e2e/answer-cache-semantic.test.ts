@@ -1,4 +1,6 @@
-/** Answers shared by meaning: over an embedding model of the gateway, and never where the facts of two prompts differ. */
+/**
+ * Answers shared by meaning: over an embedding model of the gateway, and never where the facts of two prompts differ.
+ */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { CountingUpstream } from '../support/upstreams/counting-upstream.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'

@@ -1,4 +1,6 @@
-/** What batches reserve in budgets: held over restarts and replicas, settled once, given back where nothing was done. */
+/**
+ * What batches reserve in budgets: held over restarts and replicas, settled once, given back where nothing was done.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -268,7 +270,8 @@ for (const backend of backends())
         }
         await until(async () => (await spent()) < 0.1, 'it is settled')
         expect(await spent()).toBeCloseTo(0.04, 9)
-        // Where the kill came before Redis heard that the batch is stored, its lease of 45 s counts beside what is stored.
+        // Where the kill came before Redis heard that the batch is stored, its lease of 45 s counts beside what is
+        // stored.
         await until(async () => (await after.start(file)).status === 200, 'there is room again', 90_000)
       } finally {
         await close(next)

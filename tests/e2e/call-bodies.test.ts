@@ -1,4 +1,6 @@
-/** Requests and answers of calls that are stored: where that is switched on, encrypted, for those whose calls they are. */
+/**
+ * Requests and answers of calls that are stored: where that is switched on, encrypted, for those whose calls they are.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

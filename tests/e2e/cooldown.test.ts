@@ -1,4 +1,6 @@
-/** Cooldowns through the whole gateway: a deployment that hangs, cuts its streams, or is refused for its own reasons. */
+/**
+ * Cooldowns through the whole gateway: a deployment that hangs, cuts its streams, or is refused for its own reasons.
+ */
 import { afterEach, describe, expect, test } from 'bun:test'
 import { masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'

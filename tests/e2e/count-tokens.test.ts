@@ -1,4 +1,7 @@
-/** Counters that fail: a client that asks how much it is about to send gets a number, and is told that it is an estimate. */
+/**
+ * Counters that fail: a client that asks how much it is about to send gets a number, and is told that it is an
+ * estimate.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Server } from 'bun'
 import { masterKey, standardConfig, startGateway } from './harness.ts'

@@ -1,4 +1,6 @@
-/** Gemini's dialect through a real gateway: translated to the simulator's dialects, forwarded to an upstream of its own. */
+/**
+ * Gemini's dialect through a real gateway: translated to the simulator's dialects, forwarded to an upstream of its own.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Server } from 'bun'
 import { frameSplitter } from '../../src/lib/frame-splitter.ts'

@@ -15,9 +15,9 @@ import { createFromTemplate, placeSqliteTemplate } from '../../src/store/databas
 export const masterKey = 'sk-master-4fT9qL2vX8mB6nR1cW7yK3pZ5dH0gJ'
 
 /**
- * Where a suite runs: the embedded store always, Postgres and Redis where they are at hand. On both run suites whose tests
- * look at what is stored, listed, summed, shared or limited; those about dialects, official clients and answers store rows
- * like all others, and run on the embedded store alone.
+ * Where a suite runs: the embedded store always, Postgres and Redis where they are at hand. On both run suites whose
+ * tests look at what is stored, listed, summed, shared or limited; those about dialects, official clients and answers
+ * store rows like all others, and run on the embedded store alone.
  */
 export interface Backend {
   readonly name: string

@@ -1,4 +1,7 @@
-/** A stranger with a valid key, against a running gateway: every POST path, bombs, paths, headers, forms; and what it costs. */
+/**
+ * A stranger with a valid key, against a running gateway: every POST path, bombs, paths, headers, forms; and what it
+ * costs.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { allEndpoints } from '../../src/endpoints/index.ts'

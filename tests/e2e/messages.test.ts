@@ -1,4 +1,7 @@
-/** Anthropic's dialect through a real gateway: forwarded to the simulator's Anthropic upstream, translated to its OpenAI one. */
+/**
+ * Anthropic's dialect through a real gateway: forwarded to the simulator's Anthropic upstream, translated to its OpenAI
+ * one.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { frameSplitter } from '../../src/lib/frame-splitter.ts'
 import { masterKey, standardConfig, startGateway } from './harness.ts'

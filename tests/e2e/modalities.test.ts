@@ -1,4 +1,7 @@
-/** Moderation, pictures, speech and transcription through a whole gateway: to an upstream of OpenAI's shape and to `local`. */
+/**
+ * Moderation, pictures, speech and transcription through a whole gateway: to an upstream of OpenAI's shape and to
+ * `local`.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** Deployments that are switched off at run time, those of the file too, on a gateway whose models are of its file alone. */
+/**
+ * Deployments that are switched off at run time, those of the file too, on a gateway whose models are of its file
+ * alone.
+ */
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'

@@ -1,6 +1,6 @@
 /**
- * Under clients that leave, timeouts and upstreams that fail: what the upstreams saw is not more than what the ledger, the limits and
- * the cost count. The simulator's truth log knows what a vendor would bill.
+ * Under clients that leave, timeouts and upstreams that fail: what the upstreams saw is not more than what the ledger,
+ * the limits and the cost count. The simulator's truth log knows what a vendor would bill.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { TruthEntry } from '../../simulator/server/truth-log.ts'

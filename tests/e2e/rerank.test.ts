@@ -1,4 +1,7 @@
-/** Reranking through a real gateway: forwarded to Cohere's and Jina's words, translated between them, and the built-in one. */
+/**
+ * Reranking through a real gateway: forwarded to Cohere's and Jina's words, translated between them, and the built-in
+ * one.
+ */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Server } from 'bun'
 import { startGateway } from './harness.ts'

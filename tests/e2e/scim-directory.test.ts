@@ -5,8 +5,8 @@ import { enterpriseSchema, patchOf, scimClient, userSchema } from './scim-client
 
 const users = 1000
 /**
- * Of the processor, for directory and gateway together: a loaded machine does not count. The database is in this process,
- * too; of Postgres the work would not be seen here.
+ * Of the processor, for directory and gateway together: a loaded machine does not count. The database is in this
+ * process, too; of Postgres the work would not be seen here.
  */
 const mostMs = 10_000
 

@@ -18,7 +18,9 @@ let clone: string
 let home: string
 const running = new Set<ChildProcess>()
 
-/** What git would put into a clone, files not yet added included; of an unpacked archive everything but the packages. */
+/**
+ * What git would put into a clone, files not yet added included; of an unpacked archive everything but the packages.
+ */
 function repositoryFiles(): string[] {
   if (!existsSync(join(root, '.git')))
     return [...new Glob('**/*').scanSync({ cwd: root, dot: true })].filter(
@@ -147,7 +149,8 @@ test('npm start: the first call and the first stream are answered within 5 s; Ct
   )
   expect(firstMs).toBeLessThan(startMsMax)
   expect(streamMs).toBeLessThan(startMsMax)
-  // With some shells npm ends itself by the signal, not with the code of its script; the test below sees the gateway's own code.
+  // With some shells npm ends itself by the signal, not with the code of its script; the test below sees the gateway's
+  // own code.
   expect([0, 'SIGINT']).toContain((await started.interrupt())!)
   expect(existsSync(join(clone, '.modelgate/modelgate.sqlite'))).toBe(true)
 

@@ -1,4 +1,7 @@
-/** Rows of the ledger at a webhook and at Stripe: every one, once by its identifier, in spite of kill -9 and of receivers. */
+/**
+ * Rows of the ledger at a webhook and at Stripe: every one, once by its identifier, in spite of kill -9 and of
+ * receivers.
+ */
 import { describe, expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,6 @@
-/** Reports of teams and tags with very many keys and models: totals are exact, what is not shown for itself is `other`. */
+/**
+ * Reports of teams and tags with very many keys and models: totals are exact, what is not shown for itself is `other`.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { openLedgerDatabase } from '../../src/store/ledger/ledger-database.ts'
 import { exampleRow, makePlace, rankDay } from '../../src/store/ledger/ledger-fixture.ts'

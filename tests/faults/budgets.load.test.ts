@@ -1,4 +1,6 @@
-/** A budget is spent while a replica, Redis or Postgres is killed: it is exceeded by no more than what was under way. */
+/**
+ * A budget is spent while a replica, Redis or Postgres is killed: it is exceeded by no more than what was under way.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startFleet } from './fleet.ts'
 import type { Fleet } from './fleet.ts'

@@ -1,4 +1,6 @@
-/** Three replicas, each a process, over a Redis and a Postgres of their own, before an upstream that knows the truth. */
+/**
+ * Three replicas, each a process, over a Redis and a Postgres of their own, before an upstream that knows the truth.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,6 @@
-/** Hostile bodies through every reader and translator, and hostile answers through every reader of answers. No network. */
+/**
+ * Hostile bodies through every reader and translator, and hostile answers through every reader of answers. No network.
+ */
 import { afterAll, describe, expect, test } from 'bun:test'
 import { nativeProfile } from '../../src/core/deployment.ts'
 import type { ModelProfile } from '../../src/core/deployment.ts'
@@ -66,7 +68,9 @@ const kinds = new Set([
 ])
 const grid = [...targets.values()].flat().filter(({ target }) => kinds.has(target.provider.name))
 
-/** `own`: fields that the dialect reads by itself; all others go to the reader of another dialect, which has them here. */
+/**
+ * `own`: fields that the dialect reads by itself; all others go to the reader of another dialect, which has them here.
+ */
 const dialects: readonly { format: Format; body: Json; own?: readonly string[] }[] = [
   { format: formats.openaiChat, body: { model: 'm', ...chatBody } },
   {

@@ -50,7 +50,9 @@ export class Coverage {
   }
 }
 
-/** Modules whose path fits `filter` report to `coverage`, if they are imported from now on. One `coverage` a process. */
+/**
+ * Modules whose path fits `filter` report to `coverage`, if they are imported from now on. One `coverage` a process.
+ */
 export function instrument(filter: RegExp, coverage: Coverage): void {
   Object.assign(globalThis, { [hookName]: coverage.hit })
   plugin({

@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz -- --seconds 60 --seed 7`: fuzzes the parsers of HTTP. Prints the seed first, then executions, corpus and
- * coverage by parser; ends with status 1 and the input where bytes are read in two ways, or something is thrown.
+ * `npm run fuzz -- --seconds 60 --seed 7`: fuzzes the parsers of HTTP. Prints the seed first, then executions, corpus
+ * and coverage by parser; ends with status 1 and the input where bytes are read in two ways, or something is thrown.
  */
 import { parseArgs } from 'node:util'
 import { fuzz } from './fuzz.ts'

@@ -1,4 +1,6 @@
-/** What is written so that rules would not see it, in questions and in answers: all of it is read as a model reads it. */
+/**
+ * What is written so that rules would not see it, in questions and in answers: all of it is read as a model reads it.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'

@@ -1,4 +1,7 @@
-/** Guardrails on files whose texts are not there as UTF-8: other encodings, packed ones, PDF, and those that nothing reads. */
+/**
+ * Guardrails on files whose texts are not there as UTF-8: other encodings, packed ones, PDF, and those that nothing
+ * reads.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

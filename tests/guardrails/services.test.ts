@@ -1,4 +1,7 @@
-/** Guardrails that ask: models of the gateway, Presidio's analyzer, webhooks; before a call, beside it and about its answer. */
+/**
+ * Guardrails that ask: models of the gateway, Presidio's analyzer, webhooks; before a call, beside it and about its
+ * answer.
+ */
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { startGateway } from '../e2e/harness.ts'

@@ -1,6 +1,6 @@
 /**
- * Many requests with an `Idempotency-Key`, each sent several times, at a gateway that is killed with kill -9 and started
- * again: does the upstream get each of them at most once?
+ * Many requests with an `Idempotency-Key`, each sent several times, at a gateway that is killed with kill -9 and
+ * started again: does the upstream get each of them at most once?
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,6 @@
-/** `npm run idempotency -- --requests 1000 --kills 20`: requests sent again and again under kill -9; a minute or two. */
+/**
+ * `npm run idempotency -- --requests 1000 --kills 20`: requests sent again and again under kill -9; a minute or two.
+ */
 import { parseArgs } from 'node:util'
 import { runRepeatedRequests } from './repeated-requests.ts'
 

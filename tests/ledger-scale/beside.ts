@@ -41,8 +41,8 @@ export async function measureBeside(place: Place): Promise<boolean> {
 }
 
 /**
- * One gateway: in calm rounds it keeps everything, in the others it deletes, and the time that it keeps rows shrinks by a
- * day every fifth of a round, so that there is always something to delete. It is configured as often in both.
+ * One gateway: in calm rounds it keeps everything, in the others it deletes, and the time that it keeps rows shrinks by
+ * a day every fifth of a round, so that there is always something to delete. It is configured as often in both.
  */
 async function besideDeletion(place: Place, port: number): Promise<boolean> {
   const gateway = await start(place, port)

@@ -1,6 +1,6 @@
 /**
- * Panels with the Logs page open and live: `panel-client.ts URL COUNT KEYS`. They ask what `web/pages/logs.tsx` asks, when
- * it does, but do not parse what comes: browsers do that on machines of their own. Ends when its input ends, and
+ * Panels with the Logs page open and live: `panel-client.ts URL COUNT KEYS`. They ask what `web/pages/logs.tsx` asks,
+ * when it does, but do not parse what comes: browsers do that on machines of their own. Ends when its input ends, and
  * prints what the panels have seen.
  */
 

@@ -129,8 +129,8 @@ async function phase(gateway: GatewayProcess, keys: readonly string[], cpu: Cpu)
 }
 
 /**
- * Calls at a steady rate, of one key after the other, each timed from when it was due: one that waits for another counts
- * its wait.
+ * Calls at a steady rate, of one key after the other, each timed from when it was due: one that waits for another
+ * counts its wait.
  */
 async function callsFor(gateway: GatewayProcess, keys: readonly string[], forMs: number): Promise<number[]> {
   const tookMs: number[] = []

@@ -1,4 +1,7 @@
-/** Differences that are right, each with its reason; `npm run peers -- --write` writes the reasons to docs/from-litellm.md. */
+/**
+ * Differences that are right, each with its reason; `npm run peers -- --write` writes the reasons to
+ * docs/from-litellm.md.
+ */
 
 interface Accepted {
   /** A part of the names of scenarios; left out = of all. */

@@ -1,7 +1,9 @@
 import type { ChatRequest } from '../../src/core/hub/chat.ts'
 import type { Policy } from '../../src/core/policy.ts'
 
-/** Answers chats whose last text is in the table, without any upstream: whole or as a stream, in the client's dialect. */
+/**
+ * Answers chats whose last text is in the table, without any upstream: whole or as a stream, in the client's dialect.
+ */
 export function answerFromTable(table: ReadonlyMap<string, string>): Policy {
   return {
     name: 'answer-from-table',

@@ -1,4 +1,6 @@
-/** Every call of the gateway by the operation of its endpoint, and every place of its input in which a text can stand. */
+/**
+ * Every call of the gateway by the operation of its endpoint, and every place of its input in which a text can stand.
+ */
 import type { Gateway } from '../e2e/harness.ts'
 
 type Json = Record<string, any>

@@ -1,4 +1,6 @@
-/** The schema of a field in `/openapi.json` against the check of the same row: what the one refuses, the other refuses. */
+/**
+ * The schema of a field in `/openapi.json` against the check of the same row: what the one refuses, the other refuses.
+ */
 import { describe, expect, test } from 'bun:test'
 import { bodySchema } from '../../src/core/dialects/fields.ts'
 import { ProblemList } from '../../src/formats/common/field-checks.ts'

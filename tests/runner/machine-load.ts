@@ -13,8 +13,8 @@ interface MachineTime {
 }
 
 /**
- * `idle` leaves out what is waited for disks, and `all` has what a host took from this machine (proc_stat(5): user, nice,
- * system, idle, iowait, irq, softirq, steal). Without /proc what other machines took is not known.
+ * `idle` leaves out what is waited for disks, and `all` has what a host took from this machine (proc_stat(5): user,
+ * nice, system, idle, iowait, irq, softirq, steal). Without /proc what other machines took is not known.
  */
 function machineTime(): MachineTime {
   try {
@@ -29,8 +29,8 @@ function machineTime(): MachineTime {
 }
 
 /**
- * Follows a process and all that it started, also what has outlived its parent: a browser's processes are not waited for,
- * so that the time that the system gives for a process that ended does not have theirs.
+ * Follows a process and all that it started, also what has outlived its parent: a browser's processes are not waited
+ * for, so that the time that the system gives for a process that ended does not have theirs.
  */
 export class MachineLoad {
   readonly #from = machineTime()

@@ -5,7 +5,10 @@ const filesTogetherMax = 12
 /** Of a browser, which takes 2 s of processors to begin with and is quicker with each page. */
 const pageFilesTogetherMax = 16
 
-/** What only a process as a whole has: a file that names one of them changes it for those behind it, or reads what they left. */
+/**
+ * What only a process as a whole has: a file that names one of them changes it for those behind it, or reads what they
+ * left.
+ */
 const ofTheProcess = [
   /\bprocess\.env\.\w+ = /,
   /\bdelete process\.env\b/,
@@ -25,8 +28,8 @@ const ofTheProcess = [
 const needsProcess = (text: string): boolean => ofTheProcess.some(word => word.test(text))
 
 /**
- * Files of a room lean on the same parts of the program, and often on the same helpers. Most of those that measure are over
- * in less time than a process takes to begin, and share more.
+ * Files of a room lean on the same parts of the program, and often on the same helpers. Most of those that measure are
+ * over in less time than a process takes to begin, and share more.
  */
 const roomOf = (file: string): string =>
   file
@@ -35,8 +38,8 @@ const roomOf = (file: string): string =>
     .join('/')
 
 /**
- * Groups of files, each for one process, in the order of their first files. Those of a room are dealt out like cards, so
- * that where the largest stand first, each group has one of them. `textOf`: of a file.
+ * Groups of files, each for one process, in the order of their first files. Those of a room are dealt out like cards,
+ * so that where the largest stand first, each group has one of them. `textOf`: of a file.
  */
 export function groupsOf(files: readonly string[], textOf: (file: string) => string): string[][] {
   const rooms = Map.groupBy(files, file => (needsProcess(textOf(file)) ? file : roomOf(file)))

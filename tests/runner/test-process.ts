@@ -8,7 +8,9 @@ const fileTimeoutMs = 400_000
 const testTimeoutMs = 60_000
 /** For the output to end when the process has. */
 const leftoversMs = 10_000
-/** Part of the machine's time that was not there for a file while it ran, from which on the machine counts as loaded. */
+/**
+ * Part of the machine's time that was not there for a file while it ran, from which on the machine counts as loaded.
+ */
 const loadedShare = 0.2
 /** Of what is printed of a file that failed, in characters. */
 const printedLength = 20_000

@@ -1,4 +1,7 @@
-/** OpenAI's SDK for agents, over Responses and over chat, with upstreams of other vendors: tools, streams, objects, handing over. */
+/**
+ * OpenAI's SDK for agents, over Responses and over chat, with upstreams of other vendors: tools, streams, objects,
+ * handing over.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai/agents'
 import OpenAI, { APIError } from 'openai'

@@ -1,7 +1,7 @@
 /**
- * What Claude Code 2.1.197 sends over three requests of a task with two tool turns, as captured from the program with its
- * texts shortened: three system blocks (the first one counts for billing), a `system` message among the others, thinking
- * that comes back signed, breakpoints for the cache, and fields of its betas.
+ * What Claude Code 2.1.197 sends over three requests of a task with two tool turns, as captured from the program with
+ * its texts shortened: three system blocks (the first one counts for billing), a `system` message among the others,
+ * thinking that comes back signed, breakpoints for the cache, and fields of its betas.
  */
 import type Anthropic from '@anthropic-ai/sdk'
 

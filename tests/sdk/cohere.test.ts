@@ -1,6 +1,6 @@
 /**
- * Cohere's own client. The gateway has its reranking alone: there is no inbound `/v2/chat` and no `/v2/embed`, which the
- * last test shows. Chat and embeddings of Cohere's models are reached in the other dialects.
+ * Cohere's own client. The gateway has its reranking alone: there is no inbound `/v2/chat` and no `/v2/embed`, which
+ * the last test shows. Chat and embeddings of Cohere's models are reached in the other dialects.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { CohereClientV2, CohereError } from 'cohere-ai'

@@ -1,4 +1,7 @@
-/** Moderation, pictures, speech and transcription by official clients, against the providers of the simulator that have them. */
+/**
+ * Moderation, pictures, speech and transcription by official clients, against the providers of the simulator that have
+ * them.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { GoogleGenAI, Modality } from '@google/genai'
 import { Mistral } from '@mistralai/mistralai'

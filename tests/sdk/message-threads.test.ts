@@ -1,6 +1,6 @@
 /**
- * Anthropic's message threads: forwarded to Anthropic, which keeps them, and refused for other upstreams in the words by
- * which the client goes on with the whole conversation.
+ * Anthropic's message threads: forwarded to Anthropic, which keeps them, and refused for other upstreams in the words
+ * by which the client goes on with the whole conversation.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import Anthropic, { BadRequestError, NotFoundError } from '@anthropic-ai/sdk'

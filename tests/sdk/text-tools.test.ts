@@ -1,4 +1,7 @@
-/** Tools that other upstreams do not know: those that take plain text, nested or flat as Cursor sends them, and odd names. */
+/**
+ * Tools that other upstreams do not know: those that take plain text, nested or flat as Cursor sends them, and odd
+ * names.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'

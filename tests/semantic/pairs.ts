@@ -1,4 +1,6 @@
-/** Pairs of prompts: alike in words and different in meaning, kind by kind, and the same question said in another way. */
+/**
+ * Pairs of prompts: alike in words and different in meaning, kind by kind, and the same question said in another way.
+ */
 
 /** Two prompts; what differs between them is the kind. */
 export interface PromptPair {

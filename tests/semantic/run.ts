@@ -1,7 +1,8 @@
 /**
  * `npm run semantic-pairs -- [--python PATH]`: writes docs/semantic-cache.md, how often prompts that mean different
  * things would share an answer by the cosine of their embeddings alone, and how often with the check of facts. The
- * embeddings are those of all-MiniLM-L6-v2, in a virtual environment that it makes (gigabytes); `--python` uses another.
+ * embeddings are those of all-MiniLM-L6-v2, in a virtual environment that it makes (gigabytes); `--python` uses
+ * another.
  */
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

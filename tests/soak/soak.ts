@@ -97,7 +97,9 @@ function requestText({ order, stream, path }: Asked, key: string, random: () => 
   return `POST ${path} HTTP/1.1\r\n${head}\r\n\r\n${body}`
 }
 
-/** One connection: the requests are sent at once, the answers are checked in order; some clients leave or read slowly. */
+/**
+ * One connection: the requests are sent at once, the answers are checked in order; some clients leave or read slowly.
+ */
 function converse(asked: readonly Asked[], options: SoakOptions, random: () => number, tally: Tally): Promise<void> {
   const texts = asked.map(one => requestText(one, options.keys[one.order.key]!, random))
   const leavesAfterMs = random() < 0.15 ? random() * 30 : -1

@@ -30,14 +30,14 @@ export interface GatewayProcess {
 const startMs = 60_000
 
 /**
- * The program: one file where the run of the tests has joined it, as in an installation, which saves each process a tenth
- * of a second of the processor; else the sources.
+ * The program: one file where the run of the tests has joined it, as in an installation, which saves each process a
+ * tenth of a second of the processor; else the sources.
  */
 export const gatewayProgram = process.env.TEST_GATEWAY_PROGRAM ?? join(import.meta.dir, '../../src/main.ts')
 
 /**
- * Starts it on a free port, with an empty database in a data directory of its own, and waits until it serves. `under`: a
- * command that it runs under (`taskset -c 0`). `program`: another command in place of Bun with `gatewayProgram`.
+ * Starts it on a free port, with an empty database in a data directory of its own, and waits until it serves. `under`:
+ * a command that it runs under (`taskset -c 0`). `program`: another command in place of Bun with `gatewayProgram`.
  */
 export async function startGatewayProcess(
   config: string,

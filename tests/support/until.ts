@@ -7,8 +7,8 @@ const pauseMaxMs = 50
 type Truthy<T> = Exclude<T, false | null | undefined | 0 | ''>
 
 /**
- * Waits until `condition` holds, and returns what it returned. After `msMax` it throws an error with `what` was waited for
- * (else the text of the condition). The default is shorter than the time limit of a test, which names nothing.
+ * Waits until `condition` holds, and returns what it returned. After `msMax` it throws an error with `what` was waited
+ * for (else the text of the condition). The default is shorter than the time limit of a test, which names nothing.
  */
 export async function until<T>(
   condition: () => T | Promise<T>,

@@ -65,7 +65,9 @@ function fieldProblems(schema: Schema, { $defs, path }: Place, value: Record<str
   return [...missing, ...wrong]
 }
 
-/** The problems of the type that the value was meant to be: first by the fields that tell types apart, then by number. */
+/**
+ * The problems of the type that the value was meant to be: first by the fields that tell types apart, then by number.
+ */
 function nearest(schemas: readonly Schema[], place: Place, value: unknown): Problem[] {
   let best: Problem[] | undefined
   let bestDistance = Number.POSITIVE_INFINITY

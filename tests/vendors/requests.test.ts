@@ -1,4 +1,6 @@
-/** What leaves the gateway is what the vendors' packages for npm describe; all vendors and languages: `npm run vendors`. */
+/**
+ * What leaves the gateway is what the vendors' packages for npm describe; all vendors and languages: `npm run vendors`.
+ */
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { isAccepted } from './accepted.ts'
 import { capture } from './capture.ts'

@@ -1,7 +1,8 @@
 /**
- * `npm run vendors`: sends every golden shape, of every client, through a gateway to every provider, and has what leaves
- * it judged by the vendors' own packages (npm, Python, Go). Prints a table and every deviation, and ends with status 1
- * when there is one. `-- --write` writes the table to docs/vendors.md. Python and Go are skipped where they are missing.
+ * `npm run vendors`: sends every golden shape, of every client, through a gateway to every provider, and has what
+ * leaves it judged by the vendors' own packages (npm, Python, Go). Prints a table and every deviation, and ends with
+ * status 1 when there is one. `-- --write` writes the table to docs/vendors.md. Python and Go are skipped where they
+ * are missing.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

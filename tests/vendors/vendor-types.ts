@@ -4,7 +4,8 @@ import { typeShapes } from './type-shapes.ts'
 
 /**
  * Gemini's package has the parts of the body under their names on the wire, but no type of the whole: that is
- * ai.google.dev/api/generate-content, "Request body" (2026-11-23). `imageConfig` is among the settings of the call there.
+ * ai.google.dev/api/generate-content, "Request body" (2026-11-23). `imageConfig` is among the settings of the call
+ * there.
  */
 const source = `
 import type { ChatCompletionCreateParams as OpenaiChat } from 'openai/resources/chat/completions'

@@ -27,7 +27,8 @@ describe.skipIf(!hasChromium)('colours', () => {
       expect(await found('color: #333')).toEqual(['dark: color-contrast'])
       expect(await found('color: #bbb')).toEqual(['light: color-contrast'])
     }
-    // These were right on white: on something placed below them, half transparent, and on a ground of their own they are not.
+    // These were right on white: on something placed below them, half transparent, and on a ground of their own they
+    // are not.
     const both = ['light: color-contrast', 'dark: color-contrast']
     expect(await found('color: #333', placed)).toEqual(both)
     expect(await found('color: #333; opacity: 0.3')).toEqual(both)

@@ -1,6 +1,7 @@
 /**
- * axe in the pages of tests. Half of its time goes into colours, in each theme: what is behind a text, and the contrast. That
- * follows from computed styles, so that a browser is asked once for each combination of them, wherever it is shown.
+ * axe in the pages of tests. Half of its time goes into colours, in each theme: what is behind a text, and the
+ * contrast. That follows from computed styles, so that a browser is asked once for each combination of them, wherever
+ * it is shown.
  */
 import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
@@ -64,8 +65,8 @@ export async function violationsInBothThemes(page: Page, options: AxeOptions = {
 }
 
 /**
- * What axe finds, one line each: rule, element, why. The guards that keep the focus in a popup are meant to be reached by
- * it, and lead it on.
+ * What axe finds, one line each: rule, element, why. The guards that keep the focus in a popup are meant to be reached
+ * by it, and lead it on.
  */
 export async function violations(
   page: Page,
@@ -104,7 +105,9 @@ export async function violations(
   )
 }
 
-/** Runs in the page, once after axe was loaded: the rule of texts looks at new colours alone, and what is right is kept. */
+/**
+ * Runs in the page, once after axe was loaded: the rule of texts looks at new colours alone, and what is right is kept.
+ */
 function followColours([ofTexts, ofLinks]: readonly [string, string]): void {
   const kept = window as unknown as { -readonly [Name in keyof Kept]: Kept[Name] }
   kept.newColours = { texts: new Map(), links: new Map() }
@@ -141,8 +144,8 @@ function followColours([ofTexts, ofLinks]: readonly [string, string]): void {
 
 /**
  * Runs in the page: how many texts and links have colours that are not in `right`. A combination is what axe works a
- * contrast out from: of the text its colour, size and weight, of what lies behind it the colours down to one that covers
- * what is below, with what is transparent as a whole, and what is placed over it.
+ * contrast out from: of the text its colour, size and weight, of what lies behind it the colours down to one that
+ * covers what is below, with what is transparent as a whole, and what is placed over it.
  */
 function findNewColours([right, excluded]: readonly [readonly string[], string]): readonly [number, number] {
   interface Paint {

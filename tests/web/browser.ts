@@ -141,7 +141,9 @@ async function newPage(browser: Browser, options: BrowserContextOptions): Promis
   return context.newPage()
 }
 
-/** Leaves the page as a new one: without tabs, storage, cookies and permissions of the person, and without listeners. */
+/**
+ * Leaves the page as a new one: without tabs, storage, cookies and permissions of the person, and without listeners.
+ */
 async function forgetPerson(page: Page): Promise<void> {
   const context = page.context()
   await Promise.all(context.pages().map(one => one !== page && one.close()))
@@ -173,8 +175,8 @@ function watchFaults(page: Page, origin: string): string[] {
 }
 
 /**
- * A page whose requests carry a key, the master key where none is given: who is signed in is then decided as by a session.
- * Signing in itself is tested in sign-in.test.ts.
+ * A page whose requests carry a key, the master key where none is given: who is signed in is then decided as by a
+ * session. Signing in itself is tested in sign-in.test.ts.
  */
 export function openSignedIn(
   browser: Browser,
@@ -200,7 +202,8 @@ export async function signInByInvitation(context: BrowserContext, gateway: Gatew
 
 /**
  * To another address below `/ui`, as the browser's own history does: the document stays, which costs a fifth of the
- * processor time of loading one. Ends when the page before is gone; what is open on a page that stays may not be there yet.
+ * processor time of loading one. Ends when the page before is gone; what is open on a page that stays may not be there
+ * yet.
  */
 export async function goTo(page: Page, path: string): Promise<void> {
   const stays = await page.evaluate(to => {

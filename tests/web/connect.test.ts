@@ -1,4 +1,6 @@
-/** Connecting programs: the texts are complete, and the test of the connection makes the call that the program would. */
+/**
+ * Connecting programs: the texts are complete, and the test of the connection makes the call that the program would.
+ */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
 import { clientSetups, testCall } from '../../web/lib/client-setups.ts'

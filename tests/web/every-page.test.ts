@@ -30,7 +30,10 @@ interface PageRow {
   readonly heading: string
   /** Of its address, in place of none. */
   readonly search?: string
-  /** Of its address, with a drawer open that shows texts of others. A word in braces stands for what the house has of it. */
+  /**
+   * Of its address, with a drawer open that shows texts of others. A word in braces stands for what the house has of
+   * it.
+   */
   readonly drawer?: string
 }
 
@@ -187,7 +190,8 @@ describe.skipIf(!hasChromium).each(backends())('every page on $name', backend =>
     for (const route of routes) {
       seen.clear()
       const isShown = route.for === null || route.isOpen === true
-      // That the document is the same for every address is shown in served.test.ts: from one refusal to the next it stays.
+      // That the document is the same for every address is shown in served.test.ts: from one refusal to the next it
+      // stays.
       const isRefused = new URL(page.url()).pathname === '/ui/login'
       if (isRefused && !isShown) await page.evaluate(to => history.pushState(null, '', to), `/ui${route.path}`)
       else await page.goto(`${gateway.url}/ui${route.path}`)
@@ -240,8 +244,8 @@ async function settled(page: Page, heading: string | null): Promise<void> {
 }
 
 /**
- * Markup that ran, and alerts; where `looked` is given, what axe finds in light and dark in those parts of the view that
- * are not in it, and what is too wide for a small screen.
+ * Markup that ran, and alerts; where `looked` is given, what axe finds in light and dark in those parts of the view
+ * that are not in it, and what is too wide for a small screen.
  */
 async function problemsOf(
   page: Page,
@@ -269,8 +273,8 @@ async function problemsOf(
 const partsOfViews = ['[aria-label="Modelgate"]', 'main', '[role=dialog]']
 
 /**
- * What axe finds in the parts of a view whose outlines are not in `looked`, which gets them: what several pages or roles
- * show alike is looked at once.
+ * What axe finds in the parts of a view whose outlines are not in `looked`, which gets them: what several pages or
+ * roles show alike is looked at once.
  */
 async function violationsOnce(page: Page, looked: Set<string>): Promise<string[]> {
   const outlines = await page.evaluate(outlinesOf, partsOfViews)

@@ -103,7 +103,8 @@ describe.skipIf(!hasChromium)('roles and pages', () => {
     await close()
   })
 
-  // The same operations and classes as in tests/e2e/role-matrix.test.ts, with the session of the person and as by the page.
+  // The same operations and classes as in tests/e2e/role-matrix.test.ts, with the session of the person and as by the
+  // page.
   test.each(roles)(
     '%s who writes requests by hand is refused every operation that the role does not pass',
     async role => {

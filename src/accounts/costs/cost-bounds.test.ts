@@ -115,7 +115,9 @@ const infoOf = (random: Random): Record<string, unknown> => ({
 const windowOf = ({ info }: Deployment): number => info.max_input_tokens as number
 const ableOf = ({ info }: Deployment): number => info.max_output_tokens as number
 
-/** What may serve a call that asks so: what it asks for, the normal service, or, unasked, what the project is set to. */
+/**
+ * What may serve a call that asks so: what it asks for, the normal service, or, unasked, what the project is set to.
+ */
 function servedBy(random: Random, { service_tier: tier, speed, inference_geo: place }: Asked): Served {
   const serviceTier = random.pick(tier === undefined ? ['default', 'priority'] : ['default', tier])
   return {

@@ -1,4 +1,6 @@
-/** What is loaded late: all of it can be loaded, and the table finds the same endpoint in the order that it is asked in. */
+/**
+ * What is loaded late: all of it can be loaded, and the table finds the same endpoint in the order that it is asked in.
+ */
 import { expect, test } from 'bun:test'
 import { PathTable } from '../../lib/path-table.ts'
 import { EndpointTable } from '../endpoint-table.ts'

@@ -1,4 +1,6 @@
-/** Each phase of docs/connections.md on a real socket: how long it lasts, and who takes its place when places are short. */
+/**
+ * Each phase of docs/connections.md on a real socket: how long it lasts, and who takes its place when places are short.
+ */
 import { afterEach, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import type { Answer } from '../../core/answer.ts'

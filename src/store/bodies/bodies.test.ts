@@ -1,4 +1,6 @@
-/** Stored bodies in both databases: encrypted anew, deleted by age and by size, refused without a key, never in the way. */
+/**
+ * Stored bodies in both databases: encrypted anew, deleted by age and by size, refused without a key, never in the way.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -136,7 +136,10 @@ export const providerRows: readonly ProviderRow[] = [
   },
 ]
 
-/** The ways in which an upstream may behave, by the end of the model's name: the header works where a name with a fault would not. */
+/**
+ * The ways in which an upstream may behave, by the end of the model's name: the header works where a name with a fault
+ * would not.
+ */
 const behaviours = {
   '': undefined,
   '-limited': '429;retry-after=',

@@ -1,4 +1,6 @@
-/** The table of docs/connections.md, from the constants of the server: tests and the attack bench hold the server to it. */
+/**
+ * The table of docs/connections.md, from the constants of the server: tests and the attack bench hold the server to it.
+ */
 import { bodyTimeoutMs, bytesPerSecondMin, gapMs, graceMs } from '../../../src/http/server/body-rate.ts'
 import {
   discardedBytesMax,

@@ -1,4 +1,7 @@
-/** Calls are given to those who follow them, in memory and between replicas: bounds, gaps, and Redis that goes and comes. */
+/**
+ * Calls are given to those who follow them, in memory and between replicas: bounds, gaps, and Redis that goes and
+ * comes.
+ */
 import { afterEach, expect, test } from 'bun:test'
 import type { TailFollower, TailPiece } from '../../../core/ledger/ledger-tail.ts'
 import { KeyRing } from '../../../lib/encryption.ts'
