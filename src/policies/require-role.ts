@@ -21,7 +21,10 @@ export function requireRole(): RequestPolicy {
       if (auth !== 'key' && !isOf(auth, caller))
         throw new GatewayError('forbidden', `this operation needs ${needs[auth]}`)
       if (caller.key.allowedRoutes.length > 0 && !isAllowed(caller, request))
-        throw new GatewayError('forbidden', 'the `allowed_routes` of this key do not name this path')
+        throw new GatewayError(
+          'forbidden',
+          'the `allowed_routes` of this key do not name this path; use another key, or have it added',
+        )
     },
   }
 }

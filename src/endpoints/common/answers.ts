@@ -51,6 +51,18 @@ export function forbidden(why: string, param?: string): GatewayError {
   return new GatewayError('forbidden', why, { param })
 }
 
+/** The error for an id that no deployment has; `param` names the field or parameter. */
+export function noSuchModel(id: string, param = 'model_id'): GatewayError {
+  return new GatewayError('not-found', `no model has the id '${id.slice(0, 200)}'; GET /model/info lists them`, {
+    param,
+  })
+}
+
+/** The error for a key that does not exist, for callers that may see every key. */
+export function noSuchKey(): GatewayError {
+  return new GatewayError('not-found', 'there is no such key; GET /key/list lists them', { param: 'key' })
+}
+
 /** The same for what does not exist and what is not the caller's: neither can be distinguished from the other. */
 export function absent(kind: string, param: string): GatewayError {
   return new GatewayError('not-found', `there is no such ${kind}, or it is not yours`, { param })

@@ -12,6 +12,7 @@ import { readJsonAs } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { dateOf, prepareChange } from '../common/configured-change.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { noSuchModel } from '../common/answers.ts'
 
 const name = lazy(() => z.string().min(1).max(200))
 const fields = lazy(() => z.record(z.string(), z.unknown()))
@@ -85,9 +86,13 @@ const credentialNew: Endpoint = {
 function modelOf(services: Services, id: string): ConfiguredObject {
   const found = services.configured.objects().find(one => one.kind === 'model' && one.id === id)
   if (found) return found
-  throw new GatewayError('invalid-request', `no model made by API has the id '${id.slice(0, 200)}'`, {
-    param: 'model_id',
-  })
+  throw new GatewayError(
+    'invalid-request',
+    `no model made by API has the id '${id.slice(0, 200)}'; GET /model/info lists all`,
+    {
+      param: 'model_id',
+    },
+  )
 }
 
 const credentialList: Endpoint = {
@@ -140,7 +145,7 @@ const credentialByModel: Endpoint = {
   handle({ params }, { current }) {
     const id = params.model_id!
     const found = current.settings.deployments.find(one => one.id === id)
-    if (!found) throw new GatewayError('not-found', `no model has the id '${id.slice(0, 200)}'`, { param: 'model_id' })
+    if (!found) throw noSuchModel(id)
     const { target, modelName } = found
     return jsonAnswer({
       credential_name: `${modelName}-credential-${id}`,
@@ -168,9 +173,13 @@ const credentialUpdate: Endpoint = {
     const body = await readJsonAs(request, updateBody())
     const before = find(services, request.params.credential_name!)
     if (body.credential_name != null && body.credential_name !== before.name)
-      throw new GatewayError('invalid-request', 'the name of a credential cannot change: models refer to it', {
-        param: 'credential_name',
-      })
+      throw new GatewayError(
+        'invalid-request',
+        'the name of a credential cannot change, since models refer to it; leave it out',
+        {
+          param: 'credential_name',
+        },
+      )
     await services.checks.readSecrets(body.credential_values)
     const checked = services.checks.checkCredential(body.credential_values ?? {}, before)
     const { id, kind, name: kept } = before
@@ -237,7 +246,9 @@ function find(services: Services, named: string): ConfiguredObject {
     throw new GatewayError('invalid-request', `this credential stands in ${ofFile.where}; change it there`, {
       param: 'credential_name',
     })
-  throw new GatewayError('not-found', `there is no credential '${named.slice(0, 200)}'`, { param: 'credential_name' })
+  throw new GatewayError('not-found', `there is no credential '${named.slice(0, 200)}'; GET /credentials lists them`, {
+    param: 'credential_name',
+  })
 }
 
 function shown(one: ConfiguredObject): object {

@@ -81,7 +81,9 @@ function findStored(services: Services, id: string): ConfiguredObject {
     throw new GatewayError('invalid-request', 'this guardrail stands in the configuration file; change it there', {
       param: 'guardrail_id',
     })
-  throw new GatewayError('not-found', 'there is no guardrail of this id', { param: 'guardrail_id' })
+  throw new GatewayError('not-found', 'there is no guardrail of this id; GET /guardrails/list lists them', {
+    param: 'guardrail_id',
+  })
 }
 
 /** The fields as they were sent; secrets are masked. */

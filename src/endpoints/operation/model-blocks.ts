@@ -4,8 +4,9 @@
 import { z } from 'zod'
 import type { Services } from '../../core/endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { block, blockOf, noSuchModel, shownBlock, unblock } from './common/model-blocks.ts'
+import { block, blockOf, shownBlock, unblock } from './common/model-blocks.ts'
 import { withBody } from '../common/json-endpoint.ts'
+import { noSuchModel } from '../common/answers.ts'
 
 const modelId = () => z.string().min(1).max(128).describe('The `x-proxy-model-id` of calls; GET /model/info lists it.')
 const blockBody = lazy(() =>

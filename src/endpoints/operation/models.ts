@@ -142,7 +142,11 @@ async function change(
   const before = storedModel(services, id)
   const named = body.model_info?.id
   if (named != null && named !== id)
-    throw new GatewayError('invalid-request', 'the id of a deployment cannot change', { param: 'model_info.id' })
+    throw new GatewayError(
+      'invalid-request',
+      'the id of a deployment cannot change; leave it out, or add another model',
+      { param: 'model_info.id' },
+    )
   await services.checks.readSecrets(body)
   const checked = services.checks.checkModel(sentEntry(body), id, before)
   const content = { ...contentOf(id, checked), version: body.version ?? before.version }

@@ -126,7 +126,7 @@ async function grantOf(typed: string, userId: string, services: Services): Promi
 function teamOf(teamId: string, caller: Caller): string | null {
   if (teamId === '') return null
   if (teamIdsOf(caller).includes(teamId)) return teamId
-  throw new GatewayError('forbidden', 'team_id: you are not in this team', { param: 'team_id' })
+  throw new GatewayError('forbidden', 'team_id: you are not in this team; choose one of yours', { param: 'team_id' })
 }
 
 const teamIdsOf = ({ memberships = [] }: Caller): string[] =>

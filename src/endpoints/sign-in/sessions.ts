@@ -111,7 +111,9 @@ const revoke = withQuery(() => z.strictObject({}), {
   async handle(_, { services, caller, request }) {
     const owner = isAdministrator(caller) ? undefined : ownSessions(caller)
     if (!(await services.sessions.revoke(request.params.id!, actorOf(caller), owner)))
-      throw new GatewayError('not-found', 'there is no such session', { param: 'id' })
+      throw new GatewayError('not-found', 'there is no such session; GET /sign-in/sessions lists yours', {
+        param: 'id',
+      })
     return { revoked: 1 }
   },
 })

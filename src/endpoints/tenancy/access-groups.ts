@@ -78,7 +78,11 @@ function find(services: Services, by: (group: ConfiguredObject) => boolean, name
     throw new GatewayError('invalid-request', `this group is made by ${owner.origin.where}; change it there`, {
       param: 'access_group',
     })
-  throw new GatewayError('not-found', `there is no access group '${named.slice(0, 200)}'`, { param: 'access_group' })
+  throw new GatewayError(
+    'not-found',
+    `there is no access group '${named.slice(0, 200)}'; GET /access_group/list lists them`,
+    { param: 'access_group' },
+  )
 }
 
 interface Content {

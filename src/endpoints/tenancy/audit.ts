@@ -72,7 +72,9 @@ const auditOne = withQuery(() => z.strictObject({}), {
   async handle(_, { services, request }) {
     const { items } = await services.tenancy.audit({ id: request.params.id!, limit: 1 })
     if (items[0]) return shown(items[0])
-    throw new GatewayError('not-found', 'there is no such entry in the audit log', { param: 'id' })
+    throw new GatewayError('not-found', 'there is no such entry in the audit log; GET /audit lists them', {
+      param: 'id',
+    })
   },
 })
 

@@ -55,7 +55,9 @@ const budgetUpdate = withBody(budgetUpdateBody, {
 async function existing({ tenancy }: { tenancy: Pick<Services['tenancy'], 'find'> }, id: string): Promise<NamedBudget> {
   const found = await tenancy.find('budget', id)
   if (found) return found
-  throw new GatewayError('not-found', `there is no budget '${id.slice(0, 100)}'`, { param: 'budget_id' })
+  throw new GatewayError('not-found', `there is no budget '${id.slice(0, 100)}'; GET /budget/list lists them`, {
+    param: 'budget_id',
+  })
 }
 
 const budgetInfo = withBody(() => z.strictObject({ budgets: z.array(keyName()).min(1).max(1000) }), {

@@ -61,7 +61,9 @@ const customerUpdate = withBody(customerBody, {
 async function existing(reader: Pick<TenancyTransaction, 'find'>, id: string, param: string): Promise<Customer> {
   const found = await reader.find('customer', id)
   if (found) return found
-  throw new GatewayError('not-found', `there is no customer '${id.slice(0, 100)}'`, { param })
+  throw new GatewayError('not-found', `there is no customer '${id.slice(0, 100)}'; GET /customer/list lists them`, {
+    param,
+  })
 }
 
 /** Runs a change of several customers, all or none. */

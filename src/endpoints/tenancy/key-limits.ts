@@ -13,7 +13,7 @@ import type { Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { unlimited } from '../../core/tenancy/tenancy.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { absent, forbidden } from '../common/answers.ts'
+import { absent, forbidden, noSuchKey } from '../common/answers.ts'
 import { lookForKey, teamOf } from './common/key-rights.ts'
 import { withQuery } from '../common/json-endpoint.ts'
 import { visibleTeam } from './common/access.ts'
@@ -119,7 +119,7 @@ async function callerOfKey(services: Services, caller: Caller, named: string | u
   if (record && !isVisible) throw forbidden('a key may only ask about itself, its user and its own teams', 'key')
   const found = record && (await services.tenants.load(record.hash))
   if (found) return found
-  if (mayReadAll(caller)) throw new GatewayError('not-found', 'no such key', { param: 'key' })
+  if (mayReadAll(caller)) throw noSuchKey()
   throw forbidden('a key may only ask about itself, its user and its own teams', 'key')
 }
 

@@ -11,7 +11,7 @@ import type { KeyQuery, KeyRecord } from '../../core/tenancy/keys.ts'
 import { readJsonAs, readQuery } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { budgetStateOf } from './common/budget-states.ts'
-import { cursorField, forbidden, nextCursor, pageOf, shownKeys } from '../common/answers.ts'
+import { cursorField, forbidden, nextCursor, noSuchKey, pageOf, shownKeys } from '../common/answers.ts'
 import { lookForKey, teamOf } from './common/key-rights.ts'
 import { lazy } from '../../lib/lazy.ts'
 
@@ -94,7 +94,7 @@ export const keyInfos: Endpoint = {
 async function visibleKey(services: Services, caller: Caller, named: string): Promise<KeyRecord> {
   const record = await lookForKey(services, named)
   if (record && maySeeKey(caller, record, await teamOf(services.tenancy, record))) return record
-  if (mayReadAll(caller)) throw new GatewayError('not-found', 'no such key', { param: 'key' })
+  if (mayReadAll(caller)) throw noSuchKey()
   throw forbidden('a key may only ask about itself, its user, and teams that its user administers', 'key')
 }
 

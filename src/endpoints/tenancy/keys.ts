@@ -18,7 +18,7 @@ import type { KeyChanges, KeyRecord } from '../../core/tenancy/keys.ts'
 import type { KeyUpdateOptions, NewKey, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
 import { readJsonAs } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
-import { forbidden, shownKeyWithSpend, wrongField } from '../common/answers.ts'
+import { forbidden, noSuchKey, shownKeyWithSpend, wrongField } from '../common/answers.ts'
 import { blockingEndpoints } from './common/blocking-endpoints.ts'
 import { changeableKey, checkKeyChange, checkMaker, grantedKey } from './common/key-rights.ts'
 import { lazy } from '../../lib/lazy.ts'
@@ -203,7 +203,7 @@ function change(
   const { keysPerUser: keysOfUserMax, newKeys } = services.current.settings
   return services.tenancy.change(actorOf(caller), async tx => {
     const before = await tx.findKey({ id })
-    if (!before) throw new GatewayError('not-found', 'no such key', { param: 'key' })
+    if (!before) throw noSuchKey()
     checkKeyBounds({ before, changes, bounds: newKeys.bounds, nowMs: services.clock.epochMs() })
     await checkKeyChange(tx, caller, before, changes)
     return tx.updateKey(id, changes, { keysOfUserMax, ...options })

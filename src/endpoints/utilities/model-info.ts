@@ -10,12 +10,12 @@ import type { Caller } from '../../core/caller.ts'
 import type { ConfiguredObject } from '../../core/objects/configured-objects.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
-import { GatewayError } from '../../core/errors.ts'
 import { Redactor } from '../../lib/redact.ts'
 import { shownBlock } from '../operation/common/model-blocks.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { noSuchModel } from '../common/answers.ts'
 
 const pageSizeMax = 500
 const text = lazy(() => z.string().max(500).optional())
@@ -59,9 +59,7 @@ export const modelInfo: Endpoint = {
     const all = visible(services, caller!)
     const chosen = id === undefined ? all : all.filter(one => one.id === id)
     if (id !== undefined && chosen.length === 0)
-      throw new GatewayError('not-found', `no model has the id '${id.slice(0, 200)}'`, {
-        param: ours === undefined ? 'litellm_model_id' : 'proxy_model_id',
-      })
+      throw noSuchModel(id, ours === undefined ? 'litellm_model_id' : 'proxy_model_id')
     return jsonAnswer({ data: entriesOf(chosen, services, caller!) })
   },
 }

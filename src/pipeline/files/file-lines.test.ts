@@ -117,7 +117,7 @@ test('a line without an end is refused with its number before it fills the memor
     kind: 'invalid-request',
     status: 400,
     param: 'file',
-    message: 'line 2 of the file is longer than 8388608 bytes',
+    message: 'line 2 of the file is longer than 8388608 bytes; give its request less content',
   })
   expect(await openInTheEnd()).toBe(0)
 })

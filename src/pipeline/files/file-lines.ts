@@ -73,9 +73,11 @@ function* linesOf(content: readonly BodyPiece[]): Generator<NumberedLine> {
   const keep = (bytes: Uint8Array): void => {
     heldBytes += bytes.length
     if (heldBytes > lineBytesMax)
-      throw new GatewayError('invalid-request', `line ${number} of the file is longer than ${lineBytesMax} bytes`, {
-        param: 'file',
-      })
+      throw new GatewayError(
+        'invalid-request',
+        `line ${number} of the file is longer than ${lineBytesMax} bytes; give its request less content`,
+        { param: 'file' },
+      )
     held.push(bytes)
   }
   const take = (): NumberedLine => {

@@ -225,7 +225,10 @@ function contentPart(part: Part): Json {
 export function address(source: Source): string {
   if ('url' in source) return source.url
   if ('data' in source) return `data:${source.mediaType};base64,${source.data}`
-  throw new GatewayError('invalid-request', 'an image by file id can only go to the provider that holds the file')
+  throw new GatewayError(
+    'invalid-request',
+    'an image by file id can only go to the provider that holds the file; send the image itself',
+  )
 }
 
 function file(source: Source, name: string | undefined): Json {

@@ -114,9 +114,13 @@ export class SqlTransaction implements TenancyTransaction {
 
   async insert<Kind extends TenantKind>(kind: Kind, record: NewTenant<Kind>): Promise<Tenants[Kind]> {
     if (await this.find(kind, record.id))
-      throw new GatewayError('conflict', `a ${kind} with the id '${record.id.slice(0, 100)}' exists already`, {
-        param: idFields[kind] ?? `${kind}_id`,
-      })
+      throw new GatewayError(
+        'conflict',
+        `a ${kind} with the id '${record.id.slice(0, 100)}' exists already; choose another`,
+        {
+          param: idFields[kind] ?? `${kind}_id`,
+        },
+      )
     const version = await this.#note(tenantSubject(kind, record.id))
     const made = { ...record, version, ...this.#stamps() } as unknown as Tenants[Kind]
     const row = toRow(columnsOf(kind), made)

@@ -6,6 +6,7 @@ import type { DeploymentBlock } from '../../../core/deployment.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { dateOf } from '../../common/configured-change.ts'
+import { noSuchModel } from '../../common/answers.ts'
 
 /** The stored block of a deployment; undefined = it is not blocked. */
 export function blockOf({ configured }: Services, id: string): ConfiguredObject | undefined {
@@ -59,13 +60,6 @@ async function accept({ configured }: Services, thrown: unknown, isDone: () => b
   if (!(thrown instanceof GatewayError) || (thrown.kind !== 'conflict' && thrown.kind !== 'not-found')) throw thrown
   await configured.refresh()
   if (!isDone()) throw thrown
-}
-
-/** The error for an id that no deployment has. */
-export function noSuchModel(id: string): GatewayError {
-  return new GatewayError('not-found', `no model has the id '${id.slice(0, 200)}'; GET /model/info lists them`, {
-    param: 'model_id',
-  })
 }
 
 /** What readers of everything are shown of it. */

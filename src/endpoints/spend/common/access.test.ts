@@ -27,7 +27,9 @@ test.each([
 })
 
 test('a key that asks for another gets that error', () => {
-  expect(() => checkRequestedKey(caller('key'), 'key-2')).toThrow('a key may only read its own calls')
+  expect(() => checkRequestedKey(caller('key'), 'key-2')).toThrow(
+    'key_id: a key may only read its own calls; leave it out',
+  )
   expect(() => checkRequestedKey(caller('key'), 'key-1')).not.toThrow()
   expect(() => checkRequestedKey(caller('proxy_admin'), 'key-2')).not.toThrow()
 })

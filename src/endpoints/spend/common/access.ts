@@ -38,7 +38,7 @@ export function visibleUsage({ role, key, user, memberships = [] }: Caller): Vis
  */
 export function checkRequestedKey({ role, key }: Caller, keyId: string | undefined): void {
   if (role === 'key' && keyId !== undefined && keyId !== key.id)
-    throw new GatewayError('forbidden', 'a key may only read its own calls', { param: 'key_id' })
+    throw new GatewayError('forbidden', 'key_id: a key may only read its own calls; leave it out', { param: 'key_id' })
 }
 
 /** Sums within what the caller may see: those of the whole installation become those of the caller's part. */

@@ -297,7 +297,7 @@ function readCursor(cursor: string): { startedAtMs: number; requestId: string } 
   } catch {
     // Falls through to the error for every foreign cursor.
   }
-  throw new GatewayError('invalid-request', 'cursor is not one that this gateway gave out', {
+  throw new GatewayError('invalid-request', 'cursor: is not one that this gateway gave out; begin without a cursor', {
     param: 'cursor',
   })
 }
