@@ -44,7 +44,7 @@ export type ModelMode =
   | 'audio_speech'
   | 'audio_transcription'
 
-/** How tools reach a model (gateway API specification, "Tool calling by model family"). */
+/** How tools reach a model; `config/models/model-profile.ts` has the defaults of model families. */
 export type ToolCalling =
   /** `tools` and `tool_choice` as they are. */
   | 'native'

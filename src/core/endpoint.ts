@@ -269,7 +269,7 @@ export interface EndpointContext {
 /** One method on one family of paths; HEAD is answered as GET, without the body. */
 export interface Endpoint {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH'
-  /** With and without `/v1` where the specification says so. `{name}` = one segment, `{name+}` = may hold slashes. */
+  /** With and without `/v1` where clients use both. `{name}` = one segment, `{name+}` = may hold slashes. */
   readonly paths: readonly string[]
   /** Checked before the body is read. */
   readonly auth: 'none' | AuthClass

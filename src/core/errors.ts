@@ -145,7 +145,7 @@ export class GatewayError extends Error {
     return faults[this.kind].type
   }
 
-  /** The name of the specification's error table, for example `RateLimitError`. */
+  /** The class that LiteLLM and OpenAI's SDKs have for it, for example `RateLimitError`. */
   get publicName(): string {
     return (this.kind === 'upstream-refused' && refusalNames[this.status]) || faults[this.kind].name
   }

@@ -1,4 +1,4 @@
-/** Models that lack something, through the whole gateway: the families of the specification, schemas, guards. */
+/** Models that lack something, through the whole gateway: families of models, schemas, guards. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import type { ScriptedReply, ScriptRequest } from '../../simulator/index.ts'
 import { streamData } from '../support/openai-conformance.ts'
@@ -155,7 +155,7 @@ describe('a client that only knows `tools`', () => {
     expect(bodies()[0]).toMatchObject({ tools: [weather], tool_choice: 'required' })
   })
 
-  test('a client that follows the specification by hand gets its bytes through, both ways', async () => {
+  test('a client that emulates tools itself gets its bytes through, both ways', async () => {
     const text = `\`\`\`tool_code\n${call}\n\`\`\``
     script('instruct-v4-27b-it', { text })
     const messages = [{ role: 'system', content: 'Call with tool_code blocks: get_weather(city)' }, user('Weather?')]

@@ -23,7 +23,7 @@ function endpoint(
   }
 }
 
-/** Gateway API specification, "Audio". */
+/** OpenAI API reference, "Create speech". */
 export const speech = endpoint('speech', openaiSpeech, {
   operationId: 'createSpeech',
   summary: 'Make speech from text',

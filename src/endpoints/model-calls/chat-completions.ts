@@ -4,8 +4,8 @@ import { openaiChat } from '../../formats/openai/chat/index.ts'
 import { jsonOrEvents } from '../openapi/schema.ts'
 
 /**
- * Chat completions: gateway API specification, "Chat completion". The deployment in the path overrides the body's
- * model. Bodies with `input` in place of `messages` are Cursor's.
+ * OpenAI API reference, "Create chat completion". The deployment in the path overrides the body's model. Bodies with
+ * `input` in place of `messages` are Cursor's.
  */
 export const chatCompletions: Endpoint = {
   method: 'POST',

@@ -2,7 +2,7 @@ import type { Endpoint } from '../../core/endpoint.ts'
 import { openaiEmbeddings } from '../../formats/openai/embeddings.ts'
 import { json } from '../openapi/schema.ts'
 
-/** Embeddings: gateway API specification, "Embeddings". No field of the body chooses host or key. */
+/** OpenAI API reference, "Create embeddings". No field of the body chooses host or key. */
 export const embeddings: Endpoint = {
   method: 'POST',
   paths: [

@@ -4,7 +4,7 @@ import { openaiModerations } from '../../formats/openai/moderations.ts'
 import { json } from '../openapi/schema.ts'
 
 /**
- * Moderation: gateway API specification, "Moderation". Without `model` the configured one is called
+ * OpenAI API reference, "Create moderation". Without `model` the configured one is called
  * (`moderation_model`), else the first model of mode `moderation` that the key may use, else the first guard model.
  */
 export const moderations: Endpoint = {

@@ -1,4 +1,4 @@
-/** Responses: gateway API specification, and OpenAI's API reference, "Responses". Stored per key. */
+/** OpenAI API reference, "Responses". Stored per key. */
 import { z } from 'zod'
 import { jsonAnswer, jsonTextAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'

@@ -48,7 +48,7 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
   }),
 }
 
-/** Statuses of the table in core/errors.ts, with the names that the gateway API specification gives them. */
+/** Statuses of the table in core/errors.ts, with their names in error bodies. */
 const meanings: Readonly<Record<string, string>> = {
   400: 'BadRequestError, ContextWindowExceededError, or ContentPolicyViolationError: the request was refused',
   401: 'AuthenticationError: no valid key',

@@ -1,6 +1,5 @@
 /**
- * Assistants: gateway API specification, and OpenAI's API reference, "Assistants". Stored by the gateway, run on any
- * chat model.
+ * Assistants (OpenAI API reference, "Assistants"). Stored by the gateway, run on any chat model.
  */
 import { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'

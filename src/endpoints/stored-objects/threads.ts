@@ -1,6 +1,5 @@
 /**
- * Threads, messages and runs: gateway API specification, and OpenAI's API reference, "Threads". Stored per
- * key.
+ * Threads, messages and runs (OpenAI API reference, "Threads"). Stored per key.
  */
 import { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'

@@ -1,6 +1,5 @@
 /**
- * Utilities: gateway API specification, "Utilities". They count tokens, list supported fields and show requests without
- * sending them.
+ * Utilities (docs/api.md): they count tokens, list supported fields and show requests without sending them.
  */
 import { z } from 'zod'
 import { visibleDeployments } from '../../accounts/models/model-access.ts'
@@ -50,13 +49,16 @@ export const tokenCounterEndpoint: Endpoint = {
   },
 }
 
-/** The list has the name of its path: LiteLLM's, or the specification's. */
-const paramsAt = (name: 'supported_compat_params' | 'supported_openai_params'): Endpoint => ({
+/** The list in the answer has the name of its path. */
+const paramsEndpoint = (
+  name: 'supported_compat_params' | 'supported_openai_params',
+  doc: { readonly operationId: string; readonly answer: string },
+): Endpoint => ({
   method: 'GET',
   paths: [`/utils/${name}`],
   auth: 'key',
   doc: {
-    operationId: name === 'supported_compat_params' ? 'listSupportedCompatParams' : 'listSupportedOpenaiParams',
+    operationId: doc.operationId,
     summary: 'The fields of a chat completion that a model takes',
     tag: 'Utilities',
     query: {
@@ -66,7 +68,7 @@ const paramsAt = (name: 'supported_compat_params' | 'supported_openai_params'): 
         required: true,
       },
     },
-    success: json(name === 'supported_compat_params' ? 'SupportedCompatParams' : 'SupportedOpenaiParams'),
+    success: json(doc.answer),
     failures: [400, 404],
   },
   handle(request, services, caller) {
@@ -78,10 +80,16 @@ const paramsAt = (name: 'supported_compat_params' | 'supported_openai_params'): 
   },
 })
 
-/** The path of the specification. 404 for a model that does not exist or is not the key's, 400 for one without chat. */
-export const supportedCompatParams = paramsAt('supported_compat_params')
+/** 404 for a model that does not exist or is not the key's, 400 for one without chat. */
+export const supportedCompatParams = paramsEndpoint('supported_compat_params', {
+  operationId: 'listSupportedCompatParams',
+  answer: 'SupportedCompatParams',
+})
 /** The same under LiteLLM's name. */
-export const supportedOpenaiParams = paramsAt('supported_openai_params')
+export const supportedOpenaiParams = paramsEndpoint('supported_openai_params', {
+  operationId: 'listSupportedOpenaiParams',
+  answer: 'SupportedOpenaiParams',
+})
 
 const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a')
 
@@ -114,7 +122,7 @@ function paramsOf(model: string, services: Services, caller: Caller): string[] {
 }
 
 /**
- * POST /utils/transform_request, answered with the specification's raw request record. The error that the call itself
+ * POST /utils/transform_request, answered with the request as the upstream would get it. The error that the call itself
  * would get is in `error`, with status 200; 403 for a model that the key may not call, 422 for an invalid body.
  */
 export const transformRequestEndpoint: Endpoint = {

@@ -77,7 +77,7 @@ export const overrideFields: readonly CheckedField[] = [
 
 const neverUsed = 'Accepted for compatibility and never used; named as dropped.'
 
-/** Fields of embeddings that would choose host, key or code: checked as the specification says, and never used. */
+/** Fields of embeddings that would choose host, key or code: checked for their types, and never used. */
 export const embeddingsGatewayFields: readonly CheckedField[] = [
   timeout,
   ...['api_base', 'api_version', 'api_key', 'api_type', 'logger_fn'].map(name => ({

@@ -1,6 +1,6 @@
 /**
- * Fields by which a client steers the gateway itself (gateway API specification, chat body; the peer's names). They
- * mean the same in every dialect whose bodies may carry them.
+ * Fields by which a client controls the gateway itself (docs/api.md, "Fields that control the gateway"), also under
+ * LiteLLM's names. They mean the same in every dialect whose bodies may carry them.
  */
 import { noCacheControls } from '../../core/cache/cache-settings.ts'
 import type { CacheControls } from '../../core/cache/cache-settings.ts'

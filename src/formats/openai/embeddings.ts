@@ -1,4 +1,4 @@
-/** Embeddings (OpenAI API reference, "Embeddings"; gateway API specification, "Embeddings request body"). */
+/** Embeddings (OpenAI API reference, "Create embeddings"). */
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/hub/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
 import * as type from '../../core/dialects/fields.ts'

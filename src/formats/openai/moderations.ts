@@ -1,4 +1,4 @@
-/** Moderation (OpenAI API reference, "Create moderation"; gateway API specification, "Moderation request"). */
+/** Moderation (OpenAI API reference, "Create moderation"). */
 import { GatewayError } from '../../core/errors.ts'
 import * as type from '../../core/dialects/fields.ts'
 import type { Inspection, UnaryFormat } from '../../core/format.ts'

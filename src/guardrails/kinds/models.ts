@@ -11,7 +11,7 @@ function verdictOf(params: GuardrailParams): 'block' | 'flag' {
   return action
 }
 
-/** The one user message of a guard model in its three forms (gateway API specification, "Safety classification"). */
+/** The one user message of a guard model in its three forms: of a prompt, of an answer, of both. */
 function guardMessage({ prompt, response }: { prompt?: string | undefined; response?: string | undefined }) {
   if (response === undefined) return prompt ?? ''
   return `Human user:${prompt ?? ''}\nAI assistant:${response}.`

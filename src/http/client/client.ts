@@ -2,7 +2,6 @@
  * The HTTP/1.1 client for upstreams, over `Bun.connect`: `fetch` hides what a gateway must know (a cut answer, a stale
  * connection) and costs a third more CPU per call (docs/decisions/0003, tests/bench/http1-micro.ts).
  */
-import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { LRUCache } from 'lru-cache'
 import { entryLimit } from '../../lib/entry-limit.ts'
@@ -29,8 +28,6 @@ export interface Http1Options {
   readonly idleMs?: number
   /** PEM text of the only roots to trust. Default: the platform's, and those of NODE_EXTRA_CA_CERTS. */
   readonly ca?: string
-  /** A file with such text; read once, at creation. */
-  readonly caFile?: string
   /**
    * An upstream (`host:port`) sent bytes that no request asked for, and its idle connections, `closed` in number, were
    * closed. Called at most once a minute for each origin.
@@ -44,7 +41,7 @@ const defaultIdleMs = 50_000
 /** ALPN's own format: a length byte, then the name. */
 const alpnHttp1 = Buffer.from('\x08http/1.1', 'latin1')
 
-/** A transport with its own connection pools. Throws when `caFile` cannot be read. */
+/** A transport with its own connection pools. */
 export function createHttp1Transport(options: Http1Options = {}): Transport {
   return new Http1Transport(options)
 }
@@ -84,7 +81,7 @@ class Http1Transport implements Transport {
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#wheel = new TimerWheel(this.#clock)
-    this.#ca = options.ca ?? (options.caFile === undefined ? undefined : readFileSync(options.caFile, 'utf8'))
+    this.#ca = options.ca
   }
 
   send(request: UpstreamRequest): UpstreamExchange {

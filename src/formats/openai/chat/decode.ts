@@ -59,7 +59,7 @@ export function decodeChat(body: JsonBody): ChatRequest {
 /** `audio: {id}` of an earlier answer, which only the vendor knows that spoke it. */
 const isSpoken = ({ role, audio }: Json): boolean => role === 'assistant' && isObject(audio)
 
-/** `chat_template_kwargs.thinking_mode` (gateway API specification, rule 1); undefined = absent. */
+/** `chat_template_kwargs.thinking_mode`, as servers of open models take it; undefined = absent. */
 function thinkingMode({ chat_template_kwargs: template }: Json): boolean | undefined {
   const mode = isObject(template) ? template.thinking_mode : undefined
   return mode === 'on' || mode === 'off' ? mode === 'on' : undefined
