@@ -72,7 +72,10 @@ export async function startBatch(
     )
     return await refreshedBatch(services, begun, answer, { request: call.client })
   } catch (error) {
-    await endIntent(services, record, { owner: lease.owner, isRefused: !mayHaveBegun || isRefusal(error) })
+    const isRefused = !mayHaveBegun || isRefusal(error)
+    const ended = endIntent(services, record, { owner: lease.owner, isRefused })
+    // What it reserved is back before the client knows; that another look is due may be noted later.
+    if (isRefused) await ended
     throw error
   }
 }

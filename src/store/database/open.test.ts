@@ -199,9 +199,11 @@ test.skipIf(!postgres)('Postgres: one replica at a time without Redis; the claim
 })
 
 test.each([
-  ['before it begins', true],
-  ['before its end is sent', false],
-])('a transaction that was given up is taken back by a server that stood still: %s', async (_, isBefore) => {
+  ['before it begins', { isBefore: true, wasSilent: false, end: 'rollback', done: 0 }],
+  ['before its end is sent', { isBefore: false, wasSilent: true, end: 'rollback', done: 1 }],
+  ['not where it only took long', { isBefore: false, wasSilent: false, end: 'commit', done: 1 }],
+])('a transaction that was given up is taken back by a server that stood still: %s', async (_, expected) => {
+  const { isBefore, wasSilent } = expected
   const standing = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<string>()
   let done = 0
@@ -214,12 +216,12 @@ test.each([
     )
     return committed
   }
-  const database = { kind: 'postgres', sql: { begin }, close: async () => {} } as unknown as Database
+  const database = { kind: 'postgres', sql: { begin }, isSilent: () => wasSilent } as unknown as Database
   const work = async () => {
     if (!isBefore) await standing.promise
     done++
   }
   await expect(transactionInTime(database, work, 1)).rejects.toThrow('no answer within 1 ms')
   standing.resolve()
-  expect([await ended.promise, done]).toEqual(['rollback', isBefore ? 0 : 1])
+  expect([await ended.promise, done]).toEqual([expected.end, expected.done])
 })

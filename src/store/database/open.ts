@@ -17,8 +17,8 @@ export interface Database {
   openedFile?(): OpenedFile | undefined
   /** Of SQLite: see `transactionUnsynced`. */
   beginUnsynced?<T>(work: (tx: SQL) => Promise<T>): Promise<T>
-  /** Of Postgres: it is known to answer nothing at all; see `unlessSilent`. */
-  isSilent?(): boolean
+  /** Of Postgres: it is known to answer nothing at all, or was since a monotonic moment; see `unlessSilent`. */
+  isSilent?(sinceMs?: number): boolean
   close(): Promise<void>
 }
 
@@ -87,8 +87,9 @@ export function transactionUnsynced<T>(database: Database, work: (tx: SQL) => Pr
 }
 
 /**
- * As `transaction`, for a request, which waits 5 s: one that is refused then leaves nothing behind, unless its COMMIT
- * was sent already. A server that stood still would do it later, when the request may have been sent again.
+ * As `transaction`, for a request, which waits 5 s: what a server that stood still would do later, when the request was
+ * refused and may have been sent again, is taken back, unless its COMMIT was sent already. A change that only takes
+ * long is done in the end.
  */
 export async function transactionInTime<T>(
   database: Database,
@@ -96,13 +97,14 @@ export async function transactionInTime<T>(
   limitMs = answerTimeoutMs,
 ): Promise<T> {
   let isGivenUp = false
-  const check = (): void => {
-    if (isGivenUp) throw new Error('the request that asked for it was refused meanwhile')
+  const takeBack = (): never => {
+    throw new Error('the request that asked for it was refused meanwhile')
   }
+  const fromMs = performance.now()
   const run = transaction(database, async tx => {
-    check()
+    if (isGivenUp) takeBack()
     const done = await work(tx)
-    check()
+    if (isGivenUp && database.isSilent?.(fromMs)) takeBack()
     return done
   })
   try {

@@ -60,6 +60,8 @@ const impatient = { replaceMs: 60, doubtMs: 20, probeMs: 150 }
 test.skipIf(!url)('a server that stands still is silent until it answers, and requests ask it nothing', async () => {
   const { wire, sql, isSilent, close } = await start(impatient)
   await sql`select 1`
+  const fromMs = performance.now()
+  expect(isSilent(fromMs)).toBe(false)
   wire.hold()
   // Insists, as ledger and leases do.
   const insisting = sql`select 1 as one`
@@ -72,6 +74,7 @@ test.skipIf(!url)('a server that stands still is silent until it answers, and re
   expect((await insisting)[0]).toEqual({ one: 1 })
   await until(() => !isSilent(), 'it answers')
   expect(await ask()).toBe(1)
+  expect([isSilent(fromMs), isSilent(performance.now())]).toEqual([true, false])
   await close()
 })
 

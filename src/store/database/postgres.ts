@@ -28,8 +28,11 @@ const timesDefault: PoolTimes = { replaceMs: 12_000, doubtMs: 1500, probeMs: 300
 
 interface Pool {
   readonly sql: SQL
-  /** No statement has an answer, and a new connection got none: it is tried again until it gets one. */
-  isSilent(): boolean
+  /**
+   * No statement has an answer, and a new connection got none: it is tried again until it gets one. With a moment, also
+   * where it was so since.
+   */
+  isSilent(sinceMs?: number): boolean
   close(timeoutS: number): Promise<void>
 }
 
@@ -39,7 +42,7 @@ interface Pool {
  */
 export function openPool(url: string, connectionsMax: number, times: PoolTimes = timesDefault): Pool {
   const pool = new PostgresPool(url, connectionsMax, times)
-  return { sql: facade(pool), isSilent: () => pool.isSilent, close: timeoutS => pool.close(timeoutS) }
+  return { sql: facade(pool), isSilent: sinceMs => pool.isSilent(sinceMs), close: timeoutS => pool.close(timeoutS) }
 }
 
 /** The part of `SQL` that the stores use. */
@@ -74,6 +77,8 @@ class PostgresPool {
   /** When a statement last had an answer. */
   #answeredMs = -Infinity
   #isSilent = false
+  /** When it was silent last. */
+  #silentMs = -Infinity
   #closed = false
 
   constructor(url: string, connectionsMax: number, times: PoolTimes) {
@@ -87,8 +92,8 @@ class PostgresPool {
     return this.#sql
   }
 
-  get isSilent(): boolean {
-    return this.#isSilent
+  isSilent(sinceMs = Infinity): boolean {
+    return this.#isSilent || this.#silentMs >= sinceMs
   }
 
   async use<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
@@ -135,6 +140,11 @@ class PostgresPool {
 
   #answered(): void {
     this.#answeredMs = performance.now()
+    this.#speaks()
+  }
+
+  #speaks(): void {
+    if (this.#isSilent) this.#silentMs = performance.now()
     this.#isSilent = false
   }
 
@@ -172,7 +182,8 @@ class PostgresPool {
     this.#isProbing = false
     this.#probedMs = performance.now()
     if (this.#closed) return
-    this.#isSilent = found === 'nothing' && (this.#isSilent || this.#hasNoAnswerSince(oldest))
+    if (found !== 'nothing') this.#speaks()
+    else this.#isSilent ||= this.#hasNoAnswerSince(oldest)
     if (found === 'usable' && isOld && this.#waiting.has(oldest!)) this.#replace()
   }
 
