@@ -80,7 +80,7 @@ export interface AssemblyParts {
 /** What watches runs and answers that go on behind their requests. */
 function watchesOf(store: Store): Pick<Services, 'runWatch' | 'answerWatch' | 'responseWatch' | 'liveAnswers'> {
   const answersSinceMs = () => (store.ledger.failure() === null ? store.databaseAnswersSinceMs() : undefined)
-  const of = { clock, isAlone: isAlone(store), answersSinceMs, leases: store.runLeases }
+  const of = { clock: store.sharedClock, isAlone: isAlone(store), answersSinceMs, leases: store.runLeases }
   return {
     runWatch: watchRuns({ store: store.assistants, ...of }),
     answerWatch: watchRuns({ store: store.conversations, ...of }),
@@ -403,6 +403,7 @@ function storedParts(store: Store) {
   const { limiter, survey: budgetSurvey } = store.limits
   return {
     ...access,
+    sharedClock: store.sharedClock,
     ledger,
     ledgerTail,
     limiter,

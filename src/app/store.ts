@@ -14,6 +14,7 @@ import type { LedgerRetention } from '../core/ledger/usage-report.ts'
 import type { LedgerRow } from '../core/ledger/ledger-columns.ts'
 import type { LedgerTail } from '../core/ledger/ledger-tail.ts'
 import { systemClock as clock } from '../lib/clock.ts'
+import type { Clock } from '../lib/clock.ts'
 import { KeyRing } from '../lib/encryption.ts'
 import { endAll } from '../lib/end-all.ts'
 import { Secret } from '../lib/secret.ts'
@@ -83,6 +84,7 @@ type TenancyFollower = (subjects: readonly Subject[] | undefined) => void
 /** Open from start to shutdown. */
 export interface Store {
   readonly database: Database
+  readonly sharedClock: Clock
   readonly installation: Installation
   readonly keys: KeyStore
   readonly keyReminders: KeyReminderStore
@@ -167,6 +169,7 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
   const bodies = openBodiesOf(options, logger, { database, secrets, settings: () => settings().bodies })
   return {
     database,
+    sharedClock,
     installation,
     keys: createKeyStore(database),
     signInReturns: createSignInReturns(database, clock),

@@ -108,7 +108,7 @@ export function newRun(
     status: 'queued',
     required_action: null,
     last_error: null,
-    expires_at: Math.floor((nowMs + lifeMs) / 1000),
+    expires_at: Math.floor((services.sharedClock.epochMs() + lifeMs) / 1000),
     started_at: null,
     cancelled_at: null,
     failed_at: null,
@@ -179,7 +179,7 @@ export function endedStep(step: AssistantObject, ending: Ending, atS: number): A
 function overdue(services: Services, { active, body }: AssistantObject, isAbandoned: boolean): Ending | undefined {
   if (!active) return undefined
   if (body.status === 'requires_action')
-    return services.clock.epochMs() >= Number(body.expires_at) * 1000 ? { status: 'expired' } : undefined
+    return services.sharedClock.epochMs() >= Number(body.expires_at) * 1000 ? { status: 'expired' } : undefined
   if (!isAbandoned) return undefined
   if (body.status === 'cancelling') return { status: 'cancelled' }
   return {

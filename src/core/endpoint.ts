@@ -219,6 +219,8 @@ export interface Services {
   /** What `/ui/` serves. */
   readonly pages: WebPages
   readonly clock: Clock
+  /** That of the database, for moments that another replica compares with its own; see `SharedClock`. */
+  readonly sharedClock: Clock
   readonly version: string
 }
 

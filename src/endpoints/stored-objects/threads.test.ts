@@ -34,11 +34,14 @@ let isAlone: boolean
 /** The database. */
 let answersSinceMs: number | undefined
 let nowMs = 0
+/** What the clock of this process is ahead of the one that replicas share. */
+let aheadMs = 0
 /** What the model says. */
 let answer: (request: HttpRequest) => Response | Promise<Response>
 
 beforeEach(async () => {
   nowMs = 1_000_000
+  aheadMs = 0
   made = await sqlite.createMigrated()
   database = await openDatabase(made.url)
   store = createAssistantStore(database, guardOf(database))
@@ -69,7 +72,8 @@ const services = (more: Partial<Services> = {}): Services =>
     assistants: store,
     detached,
     runWatch,
-    clock: { epochMs: () => nowMs, monotonicMs: () => performance.now() },
+    clock: { epochMs: () => nowMs + aheadMs, monotonicMs: () => performance.now() },
+    sharedClock: { epochMs: () => nowMs, monotonicMs: () => performance.now() },
     ...more,
   }) as unknown as Services
 
@@ -202,6 +206,9 @@ describe('a run that no process works on', () => {
 test('a run that waits too long for its tools is expired, with its step', async () => {
   answer = () => whole(calls, 'tool_calls')
   const run = await runWith(await begin(), 'requires_action')
+  aheadMs = 3_600_000
+  expect((await now(run)).status).toBe('requires_action')
+  aheadMs = 0
   nowMs += 10 * 60_000
   const expired = await failing('POST', `/threads/${run.thread_id}/runs/${run.id}/submit_tool_outputs`, {
     tool_outputs: [{ tool_call_id: 'c', output: 'x' }],
