@@ -7,7 +7,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, write
 import { basename, join, relative, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { joinAll } from '../bin/program.mjs'
-import { makeWeb } from '../bin/web.mjs'
+import { ensureWeb } from '../bin/web.mjs'
 import manifest from '../package.json' with { type: 'json' }
 
 const root = join(import.meta.dir, '..')
@@ -83,7 +83,7 @@ mkdirSync(join(target, 'program'), { recursive: true })
 joinAll(process.execPath, join(target, 'program'))
 shortenMaps(join(target, 'program'))
 compress(join(target, 'program'), /^swagger-ui-.*\.(js|css)$/)
-await makeWeb(join(target, 'program/web'))
+cpSync(await ensureWeb(), join(target, 'program/web'), { recursive: true })
 for (const folder of ['program/web', 'program/web/assets']) leaveCompressed(join(target, folder))
 writeFileSync(join(target, 'program/LICENSES.txt'), licences())
 copy('bin', /\.d\.m?ts$/)
