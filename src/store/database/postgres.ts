@@ -5,7 +5,7 @@
  * none, and where a new connection gets one the pool is replaced. Where a new connection gets none either, the server
  * is silent, and requests ask it nothing (`unlessSilent`) until a connection of the pool's own has an answer.
  */
-import { SQL } from 'bun'
+import type { SQL } from 'bun'
 
 const statementTimeoutMs = 10_000
 /** How often within `replaceMs` the statements that wait are looked at. */
@@ -129,8 +129,9 @@ class PostgresPool {
     return this.#sql.close(timeoutS === undefined ? {} : { timeout: timeoutS })
   }
 
+  /** Bun loads its SQL at the first use of `Bun.SQL`; an import would cost each thread 5 ms of its start. */
   #connect(max: number): SQL {
-    return new SQL(this.#url, {
+    return new Bun.SQL(this.#url, {
       max,
       connectionTimeout: connectTimeoutS,
       // Bun pipelines queries onto busy connections, where one that hangs blocks those behind it.

@@ -6,7 +6,7 @@
  */
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { SQL } from 'bun'
+import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
 import { schemaMark, schemaMarkQuery, SqliteFile } from '../../platform/sqlite-file-guard.ts'
 import type { OpenedFile, SchemaMark } from '../../platform/sqlite-file-guard.ts'
@@ -193,7 +193,8 @@ class SqliteConnection {
     // Those of the file that another thread has open, where this is the first connection.
     if (prepared.isReplacement) this.#file.setLogsAside()
     // A file that is gone is not replaced by an empty one, which would look like a gateway without any key.
-    const sql = new SQL({ adapter: 'sqlite', filename: this.#path, create: !again, readwrite: true })
+    // Bun loads its SQL here, not in threads that import this file and use SQLite by themselves.
+    const sql = new Bun.SQL({ adapter: 'sqlite', filename: this.#path, create: !again, readwrite: true })
     try {
       // First, because another process that opens the file holds a lock, at which the next statement would fail.
       await sql.unsafe(`pragma busy_timeout = ${again ? busyTimeoutMs : openBusyTimeoutMs}`)
