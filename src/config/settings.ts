@@ -327,7 +327,7 @@ function buildDeployments(
     environment: input.environment,
     timeoutS: router.timeout ?? common.request_timeout,
     streamTimeoutS: router.stream_timeout,
-    dropParams: common.drop_params ?? true,
+    dropParams: common.drop_params,
     forwardUnknownFields: common.forward_unknown_fields,
     proxies,
   }

@@ -139,8 +139,11 @@ export interface Deployment {
   readonly prices: Prices | null
   /** The source of the prices; absent = there are none. */
   readonly priceSource?: PriceSource
-  /** true = fields this upstream lacks are dropped and reported; false = they are refused with 422. */
-  readonly dropParams: boolean
+  /**
+   * true = fields this upstream lacks are dropped and reported; false = they are refused with 422; undefined = they are
+   * dropped but for `n`, without which an answer lacks what was asked for.
+   */
+  readonly dropParams: boolean | undefined
   /** Fields that pass to the upstream although their dialect does not know them, or they steer it (`routingFields`). */
   readonly allowedFields: ReadonlySet<string>
   /** false = of the fields that a dialect does not know only `allowedFields` pass. */

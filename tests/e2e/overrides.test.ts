@@ -205,6 +205,16 @@ describe('drop_params of a call', () => {
     expect(await ask('strict', { caching: true, drop_params: true })).toMatchObject({ status: 200, dropped: 'caching' })
   })
 
+  test('several answers of a model that gives one are refused, unless the call lets `n` go', async () => {
+    const refusal = { status: 422, error: { param: 'n', message: expect.stringContaining('one answer to a call') } }
+    expect(await ask('claude', { n: 2 })).toMatchObject(refusal)
+    expect(await ask('claude', { n: 2, stream: true })).toMatchObject({ status: 422 })
+    expect(gateway.simulator.truth.entries).toEqual([])
+    expect(await ask('claude', { n: 2, drop_params: true })).toMatchObject({ status: 200, dropped: 'n' })
+    expect(await ask('claude', { n: 1 })).toMatchObject({ status: 200, dropped: null })
+    expect(await ask('one', { n: 2 })).toMatchObject({ status: 200, dropped: null })
+  })
+
   test('the header of lost fields is bounded', async () => {
     const fields = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`some_long_name_of_a_field_${at}`, 1]))
     const { status, dropped } = await ask('claude', fields)

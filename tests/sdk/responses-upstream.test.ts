@@ -105,7 +105,6 @@ describe('what leaves', () => {
       .create({
         model: 'codex',
         messages: [{ role: 'user', content: 'say: hi' }],
-        n: 2,
         seed: 1,
         stop: ['x'],
         max_completion_tokens: 5,
@@ -121,7 +120,7 @@ describe('what leaves', () => {
         user: 'ada',
       })
       .asResponse()
-    expect(response.headers.get('x-proxy-dropped-params')).toBe('n,stop,seed')
+    expect(response.headers.get('x-proxy-dropped-params')).toBe('stop,seed')
     const { input: _, tools: __, ...fields } = sent()
     expect(fields).toEqual({
       model: 'gpt-5-codex',

@@ -10,7 +10,6 @@ export const defaultValues: Readonly<Record<string, unknown>> = {
   'router_settings.cooldown_time': 5,
   'router_settings.timeout': 600,
   'router_settings.stream_timeout': 60,
-  'settings.drop_params': true,
   'settings.forward_unknown_fields': true,
   'settings.timezone': 'UTC',
   'settings.cache': false,

@@ -33,7 +33,7 @@ export function catalogueModel(name: string): Deployment | undefined {
     environment: {},
     timeoutS: undefined,
     streamTimeoutS: undefined,
-    dropParams: true,
+    dropParams: undefined,
     origin: { kind: 'built-in', where: 'catalogue' },
   })
   return 'message' in built ? undefined : built

@@ -37,7 +37,8 @@ export interface BuildContext {
   /** Defaults of `settings` and `router_settings`, in seconds. */
   readonly timeoutS: number | undefined
   readonly streamTimeoutS: number | undefined
-  readonly dropParams: boolean
+  /** Undefined = see `Deployment.dropParams`. */
+  readonly dropParams: boolean | undefined
   /** Absent = true. */
   readonly forwardUnknownFields?: boolean | undefined
   /** Absent = every upstream is reached without a proxy. */

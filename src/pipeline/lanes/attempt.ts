@@ -3,7 +3,7 @@ import type { Call } from '../../core/call.ts'
 import { headOf } from '../../core/call-heads.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { routingFields } from '../../core/dialects/field-names.ts'
 import { withDefaults } from '../../core/dialects/default-fields.ts'
 import { noFieldRules } from '../../core/dialects/field-rules.ts'
@@ -47,8 +47,7 @@ export function planAttempt(call: Call, deployment: Deployment, policies: CallPo
     overrides.unfulfilled,
     withheld,
   )
-  if (attempt.dropped.length > 0 && !(overrides.dropParams ?? deployment.dropParams))
-    throw lossRefused(attempt.dropped, call.model)
+  if (attempt.dropped.length > 0) checkLoss(attempt.dropped, call.model, overrides.dropParams ?? deployment.dropParams)
   return deployment.validatesSchemas ? validatedAttempt(call, attempt) : attempt
 }
 
@@ -127,6 +126,19 @@ function withheldFields(call: Call, deployment: Deployment): readonly string[] {
 function withheldOf(call: Call, { allowedFields, forwardsUnknownFields }: Deployment): readonly string[] {
   const passes = forwardsUnknownFields || call.upload !== undefined
   return call.unknownFields.filter(name => !allowedFields.has(name) && (!passes || routingFields.has(name)))
+}
+
+/** The number of answers, in every dialect: one that is not given is no detail of the others. */
+const answerCount = 'n'
+
+/** `drops` = `Deployment.dropParams`, or what the call says. */
+function checkLoss(dropped: readonly string[], model: string, drops: boolean | undefined): void {
+  if (drops === false) throw lossRefused(dropped, model)
+  if (drops === true || !dropped.includes(answerCount)) return
+  const msg =
+    `\`${answerCount}\`: the model '${model}' gives one answer to a call; send the call once for each answer, ` +
+    'or with `drop_params: true` for one'
+  throw unprocessable([{ loc: ['body', answerCount], msg, type: 'unsupported' }])
 }
 
 function lossRefused(dropped: readonly string[], model: string): GatewayError {

@@ -7,8 +7,8 @@ const dropParams = z
   .boolean()
   .optional()
   .describe(
-    'true (when left out): parameters that the upstream does not take are dropped and named in a header; false: such ' +
-      'calls are refused.',
+    'true: parameters that the upstream does not take are dropped and named in a header; false: such calls are ' +
+      'refused. When left out all are dropped but `n`: a call for several answers is refused by what gives one.',
   )
 
 /** Of `proxy_params`. */
