@@ -1,5 +1,6 @@
 import { FrameTooLargeError } from './frame.ts'
 import type { Frame, FrameSplitter } from './frame.ts'
+import { parsedObject } from './json/json-values.ts'
 
 const newline = 10
 const carriageReturn = 13
@@ -57,9 +58,14 @@ export class SseSplitter implements FrameSplitter {
       throw new FrameTooLargeError(`an event of the stream is larger than ${this.#maxBytes} bytes`)
   }
 
-  /** An event without its blank line is not one. */
+  /**
+   * Some servers leave the last blank line out, and Google's write an error as JSON without `data:`: what is left
+   * counts if it is a whole JSON object. Half an event is none.
+   */
   end(): Frame[] {
-    return []
+    const rest = this.rest().trim()
+    const frame = rest.startsWith('{') ? { data: rest } : parseFrame(rest)
+    return frame && parsedObject(frame.data) ? [frame] : []
   }
 
   /** What stands after the last complete event: a truthful server leaves nothing. */

@@ -154,6 +154,14 @@ export const streamLies: readonly StreamLie[] = [
     stream: d => `: ping\n\n${begun(d)}: ping\n\n${ended(d)}`,
     verdict: 'complete',
   },
+  { name: 'no blank line behind the last event', stream: d => (begun(d) + ended(d)).trimEnd(), verdict: 'complete' },
+  {
+    name: 'an error as JSON without a field name',
+    stream: d => `${begun(d)}{"error":{"code":503,"message":"no seats left","status":"UNAVAILABLE"}}`,
+    verdict: 'failed',
+    late: true,
+    says: 'no seats left',
+  },
   {
     name: 'a chunk that is no JSON, in braces',
     stream: d => `${begun(d)}data: {"id":"c", oops}\n\n${ended(d)}`,

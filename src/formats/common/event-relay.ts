@@ -4,7 +4,6 @@ import type { StreamRelay } from '../../core/format.ts'
 import { unfinishedStream } from '../../core/dialects/stream-end.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
-import { isObject, parsedJson } from '../../lib/json/json-values.ts'
 import { SseSplitter } from '../../lib/sse.ts'
 
 /** The parts of a relay of server-sent events that do not depend on the dialect, which says what an event means. */
@@ -37,10 +36,14 @@ export abstract class EventRelay implements StreamRelay {
   protected abstract terminalEvent(): string
 
   push(bytes: Uint8Array): string {
-    if (this.failure) return ''
+    return this.failure ? '' : this.#read(bytes)
+  }
+
+  /** `bytes` absent = they have ended. */
+  #read(bytes?: Uint8Array): string {
     let out = ''
     try {
-      for (const frame of this.#splitter.push(bytes)) {
+      for (const frame of bytes ? this.#splitter.push(bytes) : this.#splitter.end()) {
         out += this.read(frame)
         if (this.failure) break
       }
@@ -51,9 +54,7 @@ export abstract class EventRelay implements StreamRelay {
   }
 
   end(): string {
-    // Some servers leave the last blank line out; half an event is worth nothing.
-    const isLeft = !this.failure && isWholeEvent(this.#splitter.rest())
-    const out = isLeft ? this.push(Buffer.from('\n\n')) : ''
+    const out = this.failure ? '' : this.#read()
     if (this.failure || this.terminated) return out
     if (!this.complete) {
       this.failure = unfinishedStream()
@@ -62,13 +63,4 @@ export abstract class EventRelay implements StreamRelay {
     this.terminated = true
     return out + this.terminalEvent()
   }
-}
-
-/** Whether what stands after the last blank line is an event of which only that line is missing. */
-function isWholeEvent(rest: string): boolean {
-  const data = rest
-    .split(/\r\n|\n|\r/)
-    .filter(line => line.startsWith('data:'))
-    .map(line => line.slice('data:'.length))
-  return data.length > 0 && isObject(parsedJson(data.join('\n')))
 }

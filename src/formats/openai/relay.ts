@@ -10,6 +10,7 @@ import { choiceEnding, choiceIndex, finishReasonOf, reportedError } from '../../
 import { readChunkUsage } from '../../core/usage/openai-usage.ts'
 import { ChoiceStates, endWaitMs, unfinishedStream } from '../../core/dialects/stream-end.ts'
 import type { Usage } from '../../core/usage/usage.ts'
+import { openBrace } from '../../lib/json/json-bytes.ts'
 import { looksLikeObject } from '../../lib/json/json-object-check.ts'
 import { isObject, listOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
@@ -115,8 +116,9 @@ export class OpenaiRelay implements StreamRelay {
   end(): Uint8Array {
     let out: Uint8Array = nothing
     if (this.#pending.length > 0 && !this.failure && !this.terminated) {
-      // Some servers leave the last blank line out.
-      const last = Buffer.concat([...this.#pending, Buffer.from('\n\n')])
+      // Some servers leave the last blank line out, some write their error as JSON without `data:`.
+      const isBare = this.#pending[0]![0] === openBrace
+      const last = Buffer.concat([Buffer.from(isBare ? 'data: ' : ''), ...this.#pending, Buffer.from('\n\n')])
       this.#pending = []
       if (isWhole(last)) out = this.#relay(last)
     }
