@@ -73,6 +73,19 @@ test('a Gemini call keeps its configuration', async () => {
   expect(plain.body).toEqual({ ...body, generationConfig: { maxOutputTokens: plain.tokens } })
 })
 
+test('a chat with two maxima is sent with that which budgets count, under both names', async () => {
+  const body = { model: 'chat', messages: [{ role: 'user', content: 'Hi' }], max_completion_tokens: 20 }
+  for (const more of [{ max_tokens: 100_000 }, { max_tokens: 100_000, tools: [] }, { max_tokens: null }]) {
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify({ ...body, ...more }),
+    })
+    expect(response.status).toBe(200)
+    expect(gateway.simulator.truth.last()!.body).toMatchObject({ max_tokens: 20, max_completion_tokens: 20 })
+  }
+})
+
 test('a text completion is asked for so much', async () => {
   const { tokens, body: seen } = await sent('/v1/completions', { model: 'chat', prompt: 'Hi', echo: true })
   expect(seen).toEqual({ model: 'up', prompt: 'Hi', echo: true, max_tokens: tokens })

@@ -375,7 +375,9 @@ test('a row of the ledger has the organization of the team', async () => {
 test('a limit of 0 allows nothing, and says so as a limit does', async () => {
   for (const fields of [{ rpm_limit: 0 }, { tpm_limit: 0 }, { max_parallel_requests: 0 }]) {
     const key = await gateway.key(fields)
-    expect([fields, (await chat(key)).status]).toEqual([fields, 429])
+    const { status, message } = await chat(key)
+    expect([fields, status, message]).toEqual([fields, 429, expect.stringContaining('one of its limits is 0')])
+    expect(message).not.toContain('try again')
   }
 })
 

@@ -16,7 +16,9 @@ export const keyName = lazy(() =>
     .string({ error: ({ input }) => (input === undefined ? 'is missing; send a string' : 'must be a string') })
     .min(1, 'must not be empty')
     .max(255, 'must be at most 255 characters')
-    .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not hold control characters'),
+    .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not hold control characters')
+    // Databases keep U+FFFD in the place of each, so that two names would be one.
+    .refine(name => name.isWellFormed(), 'must not hold half of a surrogate pair'),
 )
 
 /** Some sentences about an object, with line breaks. */

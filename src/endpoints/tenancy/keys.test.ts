@@ -69,6 +69,7 @@ for (const backend of backends())
       const { detail } = (await refused.json()) as { detail: { loc: (string | number)[]; msg: string }[] }
       expect(detail.map(one => one.loc.slice(1).join('.')).sort()).toEqual(['key_alias', 'models.1', 'user_id'])
       expect(detail[0]!.msg).toContain('control characters')
+      expect((await gateway.admin('/user/new', { user_id: 'half \ud800' })).status).toBe(422)
       expect((await gateway.admin('/key/info?key=%00')).status).toBe(404)
       expect((await gateway.admin('/key/list?user_id=%00')).status).toBe(422)
       expect((await gateway.admin('/key/delete', { key_aliases: ['\u0000'] })).status).toBe(422)

@@ -23,6 +23,7 @@ function streamEdits(body: JsonBody, rules: FieldRules): { edits: Edit[]; droppe
   const result = commonEdits(body, rules)
   if (body.has('reasoning_effort') && body.get('reasoning_effort') === defaultEffort)
     result.edits.push({ remove: 'reasoning_effort' })
+  if (body.has('max_completion_tokens') && body.has('max_tokens')) alignMaximum(body, result.edits)
   const streamOptions = body.get('stream_options')
   if (body.get('stream') !== true || rules.streamOptions === false) {
     if (body.has('stream_options')) result.edits.push({ remove: 'stream_options' })
@@ -32,6 +33,14 @@ function streamEdits(body: JsonBody, rules: FieldRules): { edits: Edit[]; droppe
     result.edits.push({ set: 'stream_options', json: JSON.stringify({ ...streamOptions, include_usage: true }) })
   }
   return result
+}
+
+/** One maximum counts in budgets: hosts that know the old name alone, or prefer it, must not read another there. */
+function alignMaximum(body: JsonBody, edits: Edit[]): void {
+  const maximum = body.get('max_completion_tokens')
+  const isGone = edits.some(edit => 'remove' in edit && edit.remove === 'max_tokens')
+  if (typeof maximum === 'number' && !isGone && body.get('max_tokens') !== maximum)
+    edits.push({ set: 'max_tokens', json: JSON.stringify(maximum) })
 }
 
 /** What an answer of a dialect must have, and what clients break without. */

@@ -6,6 +6,11 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 const read = (text: string) => JsonBody.read(bytes(text))
 const edited = (text: string, edits: Edit[]) => Buffer.concat(read(text).edited(edits)).toString('utf8')
 
+test('token ids of the largest request for embeddings are not too many', () => {
+  const input = Array.from({ length: 2048 }, () => Array<number>(146).fill(7))
+  expect(read(JSON.stringify({ model: 'm', input })).get('input')).toEqual(input)
+})
+
 test('finds the top-level fields and leaves nested ones alone', () => {
   const body = read(' {"model" : "m", "messages":[{"model":"x","role":"user"}], "n": 2 }')
   expect(body.names()).toEqual(['model', 'messages', 'n'])

@@ -34,8 +34,11 @@ interface JsonLimits {
   readonly tokens: number
 }
 
-/** 64, 1,000 and 200,000: far above any real request, far below what stalls the process. */
-const defaultJsonLimits: JsonLimits = { depth: 64, fields: 1000, tokens: 200_000 }
+/**
+ * Above any real request, far below what stalls the process. Embeddings of token ids come nearest: 300,000 in at most
+ * 2,048 lists (OpenAI's limits, API reference, 2026-11).
+ */
+const defaultJsonLimits: JsonLimits = { depth: 64, fields: 1000, tokens: 320_000 }
 
 /** Above this size a body is never parsed or written anew as a whole by the forward lane: only its shape is. */
 const parseWholeBytesMax = 256 * 1024

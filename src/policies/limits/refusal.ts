@@ -29,11 +29,21 @@ export function refused(into: Record<string, string>, verdict: LimitRefusal): Ga
   if (kind !== 'parallel_requests') limitHeaders[kind](into, verdict.state)
   const who = nameOf(verdict.scope)
   const what = kind === 'parallel_requests' ? 'requests at once' : `${kind} per minute`
+  if (verdict.state.limit === 0) return allowsNothing(into, who)
   const waitS = Math.max(1, Math.ceil(verdict.retryAfterMs / 1000))
   return new GatewayError(
     'rate-limited',
     `rate limit of this ${who} reached: ${verdict.state.limit} ${what}; try again in ${waitS} s`,
     { retryAfterMs: verdict.retryAfterMs },
+  )
+}
+
+/** A limit of 0, of whichever kind: waiting does not help. */
+function allowsNothing(into: Record<string, string>, who: string): GatewayError {
+  into['x-should-retry'] = 'false'
+  return new GatewayError(
+    'rate-limited',
+    `rate limit of this ${who} reached: one of its limits is 0 and allows no call; ask an administrator to raise it`,
   )
 }
 
