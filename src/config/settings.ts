@@ -360,30 +360,30 @@ function environmentOffer(
   reading: ConfigReading,
   context: Omit<BuildContext, 'origin'>,
   warnings: string[],
-): EnvironmentOffer | undefined {
+): Partial<EnvironmentOffer> | undefined {
   const warn = (text: string) => void warnings.push(text)
   if (reading.entries === undefined) return environmentDeployments(context, warn)
   const listed = reading.entries ?? []
-  const [first, ...more] = listed.flatMap(({ at, entry }) => (entry && isEveryVendor(entry) ? [{ at, entry }] : []))
-  if (!first) return undefined
+  const every = listed.flatMap(({ at, entry }) => (entry && isEveryVendor(entry) ? [{ at, entry }] : []))
+  if (every.length === 0) return undefined
   const where = (at: number) => reading.lineOf(['model_list', at])
-  for (const { at } of more) warn(mistakeAt(reading, ['model_list', at], `has no effect beside ${where(first.at)}`))
-  const offer = environmentDeployments(context, warn, {
-    entry: first.entry,
-    origin: { kind: 'config', where: where(first.at) },
-    otherNames: new Set(listed.flatMap(({ name }) => name ?? [])),
+  const otherNames = new Set(listed.flatMap(({ name }) => name ?? []))
+  const byName = Map.groupBy(every, one => one.entry.model_name)
+  const offers = [...byName.values()].map(([first, ...more]) => {
+    const { at, entry } = first!
+    for (const one of more) warn(mistakeAt(reading, ['model_list', one.at], `has no effect beside ${where(at)}`))
+    const origin = { kind: 'config', where: where(at) } as const
+    const offer = environmentDeployments(context, warn, { entry, origin, otherNames })
+    if (offer.deployments.length === 0) warn(mistakeAt(reading, ['model_list', at], noVendorOffered))
+    return offer
   })
-  if (offer.deployments.length === 0)
-    warn(
-      mistakeAt(
-        reading,
-        ['model_list', first.at],
-        'offers no model: the environment has no key of a vendor without an entry of its own; set one, as ' +
-          'OPENAI_API_KEY',
-      ),
-    )
-  return offer
+  // Names without a prefix are offered by `*` alone.
+  const missing = byName.has('*') ? offers[0]!.missing : undefined
+  return { deployments: offers.flatMap(offer => offer.deployments), missing }
 }
+
+const noVendorOffered =
+  'offers no model: the environment has no key of a vendor without an entry of its own; set one, as OPENAI_API_KEY'
 
 /** The fields that decide the provider. Other mistakes of a partial entry may be consequences of its missing parts. */
 const providerFields: ReadonlySet<string> = new Set([

@@ -7,7 +7,7 @@ import type { ModelDirectory } from '../../core/model-directory.ts'
 import type { Settings } from '../../core/settings.ts'
 import { closestMatch } from '../../lib/closest-match.ts'
 import { mayUseModel } from '../key.ts'
-import { standsForBare } from './model-index.ts'
+import { nameWithVendor, wildcardRest } from './model-index.ts'
 
 /**
  * true = the caller may call `model` (as the client names it): the lists of its key, user, team and organization all
@@ -103,8 +103,9 @@ function mayCallFound(
 ): boolean {
   if (mayCall(caller, model, settings)) return true
   const first = found[0]
-  if (first === undefined || first.target.model !== model || !standsForBare(first, model)) return false
-  return mayCall(caller, `${first.target.provider.name}/${model}`, settings)
+  const name = first && nameWithVendor(first, model)
+  if (name === undefined || wildcardRest(first!.modelName, name) !== first!.target.model) return false
+  return mayCall(caller, name, settings)
 }
 
 /** The configured deployments that the caller may call by their own name. */

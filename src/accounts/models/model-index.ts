@@ -82,8 +82,11 @@ export class ModelIndex implements ModelDirectory {
   #matchAny(name: string): readonly Deployment[] {
     const found = this.#match(name)
     if (found.length > 0 || name.length > patternedLengthMax) return found
-    const pattern = this.#wildcards.find(deployment => standsForBare(deployment, name))
-    return pattern ? this.#match(`${pattern.target.provider.name}/${name}`) : none
+    for (const deployment of this.#wildcards) {
+      const full = nameWithVendor(deployment, name)
+      if (full !== undefined) return this.#match(full)
+    }
+    return none
   }
 
   #match(name: string): readonly Deployment[] {
@@ -112,10 +115,17 @@ export class ModelIndex implements ModelDirectory {
  */
 const dotSegment = /(^|\/)\.{1,2}(\/|$)/
 
-/** Whether `pattern` is that of a whole vendor, `openai/*`, and `name` the bare name of one of its models. */
-export function standsForBare({ modelName, target }: Deployment, name: string): boolean {
-  const { provider } = target
-  return modelName === `${provider.name}/*` && !name.includes('/') && provider.ownNames?.test(name) === true
+/**
+ * The name of a vendor's model by the pattern of the whole vendor, where `name` is a bare one: `openai/gpt-4o` for
+ * `gpt-4o` and `openai/*`, `my/openai/gpt-4o` for `my/gpt-4o` and `my/openai/*`. Undefined = it is none.
+ */
+export function nameWithVendor({ modelName, target: { provider } }: Deployment, name: string): string | undefined {
+  const ofVendor = `${provider.name}/*`
+  if (!modelName.endsWith(ofVendor)) return undefined
+  const prefix = modelName.slice(0, -ofVendor.length)
+  if (!(prefix === '' || prefix.endsWith('/')) || !name.startsWith(prefix)) return undefined
+  const bare = name.slice(prefix.length)
+  return !bare.includes('/') && provider.ownNames?.test(bare) ? `${prefix}${provider.name}/${bare}` : undefined
 }
 
 /** The part of `name` that the pattern's `*` matches (at least one character); undefined = it does not match. */

@@ -1,5 +1,6 @@
 /** What LiteLLM takes in its files, and starts with. */
 import { expect, test } from 'bun:test'
+import { ModelIndex } from '../../accounts/models/model-index.ts'
 import { fallbacksOf } from '../../core/settings.ts'
 import { providers } from '../../providers/index.ts'
 import { readSettings } from '../read-settings.ts'
@@ -76,6 +77,39 @@ test('`model: "*"` stands for every vendor with a key in the environment and wit
   // One key would go to every vendor that a client names.
   expect(read(listed(entry('model: "*", api_key: k', '*')), keys).mistakes).toEqual([
     expect.stringContaining('model: names no vendor: give an entry for each'),
+  ])
+})
+
+test('`model: "*"` behind a prefix stands for every vendor under it, also by the names of its own models', () => {
+  const { deployments, settings } = served(
+    listed(entry('model: "*"', 'my/*'), entry('model: groq/*, api_key: own', 'my/groq/*'), entry('model: "*"', '*')),
+    keys,
+  )
+  const of = (prefix: string) =>
+    deployments.flatMap(one =>
+      one.modelName.startsWith(prefix) ? [`${one.modelName} ${one.target.apiKey!.reveal()}`] : [],
+    )
+  expect(of('my/').sort()).toEqual([
+    'my/anthropic/* a',
+    'my/groq/* own',
+    'my/openai/* o',
+    'my/text_completion_openai/* o',
+  ])
+  expect(of('groq')).toEqual(['groq/* g'])
+  const index = new ModelIndex(settings, (pattern, _, model) => ({ ...pattern, target: { ...pattern.target, model } }))
+  const shown = ['my/openai/gpt-4o', 'my/gpt-4o', 'my/claude-sonnet-4-5', 'claude-sonnet-4-5', 'my/gpt/x', 'mygpt-4o']
+  expect(shown.map(name => index.resolve(name).map(one => `${one.modelName} ${one.target.model}`))).toEqual([
+    ['my/openai/* gpt-4o'],
+    ['my/openai/* gpt-4o'],
+    ['my/anthropic/* claude-sonnet-4-5'],
+    ['anthropic/* claude-sonnet-4-5'],
+    [],
+    [],
+  ])
+  const alone = served(listed(entry('model: "*"', 'my/*')), keys).settings
+  expect([alone.notOffered, alone.deployments.filter(one => one.origin.kind === 'environment')]).toEqual([
+    undefined,
+    [],
   ])
 })
 

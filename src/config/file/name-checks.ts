@@ -1,5 +1,5 @@
 /** Checks of ids, aliases and fallbacks: the names they refer to must exist. */
-import { standsForBare, wildcardRest } from '../../accounts/models/model-index.ts'
+import { nameWithVendor, wildcardRest } from '../../accounts/models/model-index.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { closestMatch } from '../../lib/closest-match.ts'
 import { oneLine } from './reading.ts'
@@ -135,7 +135,8 @@ interface KnownNames {
 }
 
 const isServed = (name: string, { names, deployments }: KnownNames): boolean =>
-  [...names].some(one => wildcardRest(one, name) !== undefined) || deployments.some(one => standsForBare(one, name))
+  [...names].some(one => wildcardRest(one, name) !== undefined) ||
+  deployments.some(one => nameWithVendor(one, name) !== undefined)
 
 function noSuchModel(name: string, { names }: KnownNames): string {
   const near = closestMatch(name, names)

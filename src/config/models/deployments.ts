@@ -152,8 +152,8 @@ function speakingFor(provider: Provider, mode: string | undefined): Provider {
 }
 
 const everyVendor =
-  'names no vendor: give an entry for each (`openai/*`, ...), or one of `model_name: "*"` without a key and an ' +
-  'address, and every vendor with a key in the environment is served'
+  'names no vendor: give an entry for each (`openai/*`, ...), or one with a `*` in `model_name` and without a key ' +
+  'and an address, and every vendor with a key in the environment is served'
 
 function unknownProvider(model: string, given: string | undefined) {
   const word = given ?? (model.includes('/') ? model.split('/')[0]! : undefined)
@@ -245,10 +245,13 @@ export interface EnvironmentOffer {
   readonly missing: Readonly<Record<string, string>>
 }
 
-/** Whether an entry stands for the models of every vendor: calls name the vendor, and its key is in the environment. */
+/**
+ * Whether an entry stands for the models of every vendor: calls name the vendor in the place of its `*`, and the key is
+ * in the environment.
+ */
 export function isEveryVendor({ model_name: name, proxy_params: params }: ModelEntry): boolean {
   const { model, custom_llm_provider: provider, api_base: address, api_key: key } = params
-  return name === '*' && model === '*' && (provider ?? address ?? key) === undefined
+  return name.includes('*') && model === '*' && (provider ?? address ?? key) === undefined
 }
 
 /** An entry for the models of every vendor (`isEveryVendor`), and the names that have an entry of their own. */
@@ -278,12 +281,13 @@ export function environmentDeployments(
       warn(`${missing[provider.name]}; ${provider.name}/* is not offered`)
       continue
     }
-    const name = `${provider.name}/*`
+    const model = `${provider.name}/*`
+    const name = every ? every.entry.model_name.replace('*', model) : model
     if (every?.otherNames.has(name)) continue
     const { id: _, ...info } = every?.entry.model_info ?? {}
     const entry: ModelEntry = {
       model_name: name,
-      proxy_params: { ...every?.entry.proxy_params, model: name },
+      proxy_params: { ...every?.entry.proxy_params, model },
       ...(every?.entry.model_info && { model_info: info }),
     }
     const origin: Origin = every?.origin ?? { kind: 'environment', where: variable }
