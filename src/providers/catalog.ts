@@ -202,6 +202,32 @@ export const catalog = {
     completions: true,
     quirks: noDeveloper,
   },
+  // docs.venice.ai, "API reference" and "Migrate from OpenAI" (2026-11); LiteLLM has another name of the key.
+  veniceai: {
+    baseUrl: 'https://api.venice.ai/api/v1',
+    apiKeyEnv: ['VENICE_API_KEY', 'VENICE_AI_API_KEY'],
+    quirks: noDeveloper,
+  },
+  // docs.wandb.ai, "Inference API reference" (2026-11): chats alone.
+  wandb: {
+    baseUrl: 'https://api.inference.wandb.ai/v1',
+    apiKeyEnv: ['WANDB_API_KEY'],
+    embeddings: false,
+    quirks: noDeveloper,
+  },
+  // docs.nano-gpt.com, "Text generation" and "LibreChat" (2026-11); LiteLLM has another name of the key.
+  'nano-gpt': {
+    baseUrl: 'https://nano-gpt.com/api/v1',
+    apiKeyEnv: ['NANO_GPT_API_KEY', 'NANOGPT_API_KEY'],
+    completions: true,
+    quirks: noDeveloper,
+  },
+  // ovh.github.io/apache-airflow-provider-ovhcloud-ai, "AI Endpoints" (2026-11).
+  ovhcloud: {
+    baseUrl: 'https://oai.endpoints.kepler.ai.cloud.ovh.net/v1',
+    apiKeyEnv: ['OVHCLOUD_API_KEY'],
+    quirks: noDeveloper,
+  },
   friendliai: {
     baseUrl: 'https://api.friendli.ai/serverless/v1',
     apiKeyEnv: ['FRIENDLI_TOKEN'],

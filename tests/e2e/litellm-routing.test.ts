@@ -62,6 +62,17 @@ test('a deployment at its rpm is not chosen; when none is left the answer is 429
   expect((await ask('one-a-minute')).status).toBe(429)
 })
 
+test('a group is shown with what its deployments take together, where each has a limit', async () => {
+  const response = await fetch(`${gateway.url}/model_group/info`, { headers: { authorization: `Bearer ${masterKey}` } })
+  const { data } = (await response.json()) as { data: { model_group: string; rpm: unknown; tpm: unknown }[] }
+  const of = (name: string) => data.filter(one => one.model_group === name).map(({ rpm, tpm }) => ({ rpm, tpm }))
+  expect([of('rates'), of('tokens'), of('spare')]).toEqual([
+    [{ rpm: 3, tpm: null }],
+    [{ rpm: null, tpm: 40 }],
+    [{ rpm: null, tpm: null }],
+  ])
+})
+
 test('a deployment at its tpm is passed over by what its answers have used', async () => {
   const long = { messages: [{ role: 'user', content: `say: ${'word '.repeat(60)}` }] }
   expect((await ask('tokens', long)).id).toBe('few-tokens')

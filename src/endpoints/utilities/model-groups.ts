@@ -85,6 +85,12 @@ function most(values: readonly unknown[]): number | null {
   return known.length === 0 ? null : Math.max(...known)
 }
 
+/** What all of them take together; null = one has no limit. */
+function sum(limits: readonly (number | null | undefined)[]): number | null {
+  const known = limits.filter(one => typeof one === 'number')
+  return known.length < limits.length || known.length === 0 ? null : known.reduce((total, one) => total + one, 0)
+}
+
 /** Prices and limits: the largest that is known; a flag: true where one deployment has it; null = nothing is known. */
 function groupEntry(name: string, deployments: readonly Deployment[], seen: GroupContext) {
   const ofInfo = (field: string) => most(deployments.map(one => one.info[field]))
@@ -107,8 +113,8 @@ function groupEntry(name: string, deployments: readonly Deployment[], seen: Grou
     output_cost_per_token: prices.output_cost_per_token ?? null,
     prices,
     input_cost_per_pixel: null,
-    tpm: null,
-    rpm: null,
+    tpm: sum(deployments.map(one => one.rateLimits?.tokensPerMinute)),
+    rpm: sum(deployments.map(one => one.rateLimits?.requestsPerMinute)),
     ...Object.fromEntries(groupFlags.map(field => [field, flag(field)])),
     // Its template takes `chat_template_kwargs.thinking_mode`.
     supports_thinking_mode: deployments.some(one => one.profile.thinking !== 'separate'),
