@@ -132,7 +132,7 @@ test('the documentation finds its parts, however its address is written', async 
     const others = [`${gateway.url}/ui/icon.svg`, `${gateway.url}/ui/`]
     expect(named).toEqual(expect.arrayContaining(others))
     const parts = named.filter(one => !others.includes(one))
-    expect(parts.length).toBe(4)
+    expect(parts.length).toBe(5)
     for (const part of parts)
       expect([part, (await fetch(part, { method: 'HEAD' })).status, (await fetch(part)).status]).toEqual([
         part,
