@@ -23,7 +23,7 @@ function copy(name: string, leave = /^$/): void {
   cpSync(join(root, name), join(target, name), { recursive: true, filter: path => !leave.test(basename(path)) })
 }
 
-/** In place: what reads these files knows both forms. */
+/** In place: what reads these files knows both forms (`lib/unpacked.ts`). */
 function compress(folder: string, names: RegExp): void {
   for (const name of readdirSync(folder).filter(one => names.test(one))) {
     const file = join(folder, name)
@@ -82,7 +82,7 @@ rmSync(target, { recursive: true, force: true })
 mkdirSync(join(target, 'program'), { recursive: true })
 joinAll(process.execPath, join(target, 'program'))
 shortenMaps(join(target, 'program'))
-compress(join(target, 'program'), /^swagger-ui-.*\.(js|css)$/)
+compress(join(target, 'program'), /^(swagger-ui-.*\.(js|css)|prices-.*\.json)$/)
 cpSync(await ensureWeb(), join(target, 'program/web'), { recursive: true })
 for (const folder of ['program/web', 'program/web/assets']) leaveCompressed(join(target, folder))
 writeFileSync(join(target, 'program/LICENSES.txt'), licences())

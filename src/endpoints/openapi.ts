@@ -9,6 +9,7 @@ import type { DocumentOptions } from './openapi/document.ts'
 import { answerFixed, fixedContent } from './openapi/fixed-content.ts'
 import type { FixedContent } from './openapi/fixed-content.ts'
 import { reference, text } from './openapi/schema.ts'
+import { unpacked } from '../lib/unpacked.ts'
 
 /** `/openapi.json` over `all` endpoints, these included. */
 export function openapiEndpoints(all: () => Promise<readonly Endpoint[]>): Endpoint[] {
@@ -127,14 +128,9 @@ interface Asset {
   read(): Promise<Uint8Array>
 }
 
-/**
- * In the bundle the name of a file beside it, in the source tree the file of the package. `npm run package` stores both
- * of them compressed, which saves 1.4 MB.
- */
+/** `path`: in the bundle the name of a file beside it, in the source tree the file of the package. */
 async function contentOf(path: string): Promise<Uint8Array> {
-  const bytes = await Bun.file(resolve(import.meta.dirname, path)).bytes()
-  const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b
-  return isGzip ? Bun.gunzipSync(bytes) : bytes
+  return unpacked(await Bun.file(resolve(import.meta.dirname, path)).bytes())
 }
 
 /** Only these names exist: nothing that a client writes becomes a path of the file system. */
