@@ -245,7 +245,7 @@ describe('check', () => {
     const { error } = await run(['check', file])
     expect(error.trim().split('\n')).toEqual([
       expect.stringContaining('model_list: must be a list'),
-      `warning: ${file}:2:20 router_settings.retry_after: has no effect here: \`num_retries\` counts for every kind of error`,
+      `warning: ${file}:2:20 router_settings.retry_after: has no effect here: \`num_retries\` and \`max_attempts\` bound the attempts of a call`,
     ])
     expect(JSON.parse((await run(['check', '--json', file])).out)).toMatchObject({
       ok: false,

@@ -51,7 +51,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     deleteOrganizationMember`,
   // Administrators, and those who read everything.
   viewer: `
-    listDeploymentHistory listProviderHealth getModelLatency getCustomer listCustomers listCustomerPages getBudgets getBudgetSettings listBudgets listBudgetPages listBudgetUsage listAuditLog getAuditEntry
+    listDeploymentHistory listProviderHealth listProviders getModelLatency getCustomer listCustomers listCustomerPages getBudgets getBudgetSettings listBudgets listBudgetPages listBudgetUsage listAuditLog getAuditEntry
     pingCache getCacheRedisInfo getEffectiveConfiguration
     listTags getTags listCredentials getCredential getCredentialOfModel listAccessGroups getAccessGroup
     listUnifiedAccessGroups getUnifiedAccessGroup listGuardrailSettings getGuardrail listGuardrailUsers getCacheActivity`,

@@ -443,7 +443,9 @@ export class Router implements AttemptListener {
     const { body: bytes } = response
     const type = given.toLowerCase()
     if (!attempt.streamTypes.some(one => type.startsWith(one))) {
-      const whole = type.includes('json') ? await bytes.bytes(answerBytesMax) : undefined
+      // Audio has no other form: its JSON is no answer.
+      const isReadable = type.includes('json') && !attempt.streamed
+      const whole = isReadable ? await bytes.bytes(answerBytesMax) : undefined
       throw cleanFault(unstreamedFault(call, attempt, response, whole), deployment)
     }
     const source = { exchange, body: bytes, relay: attempt.relay(type), late: attempt.late }

@@ -84,6 +84,7 @@ export class LedgerMaintenance {
   async step(): Promise<number | undefined> {
     const fromMs = this.#nowMs()
     if (fromMs < this.#dueMs) return this.#isMore ? this.#dueMs - fromMs : undefined
+    const retention = this.#retention
     let restMs: number | undefined
     try {
       restMs = await this.#next(await this.#connect())
@@ -91,6 +92,7 @@ export class LedgerMaintenance {
     } catch (error) {
       this.#failures.failed(error)
     }
+    if (restMs === undefined && this.#retention !== retention) restMs = 0
     this.#isMore = restMs !== undefined
     this.#dueMs = this.#nowMs() + (restMs ?? maintenanceIntervalMs)
     return restMs

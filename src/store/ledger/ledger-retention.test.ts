@@ -3,8 +3,10 @@ import { afterEach, expect, test } from 'bun:test'
 import { dayMs, systemClock } from '../../lib/clock.ts'
 import { openLedgerDatabase } from './ledger-database.ts'
 import { exampleRow, ledgerRig, record } from './ledger-fixture.ts'
+import { LedgerMaintenance, maintenanceIntervalMs } from './ledger-maintenance.ts'
 import { deleteOldRows, deleteOldSums, firstWholeDay } from './ledger-retention.ts'
 import { openLedger } from './ledger.ts'
+import { ThrottledReport } from './throttled-report.ts'
 import { dayOf, daysWithin, rollupDifferences } from './sums/rollup-check.ts'
 import { until } from '../../../tests/support/until.ts'
 
@@ -75,6 +77,30 @@ for (const { name, url } of servers) {
     await until(async () => (await count('ledger')) === 4)
     const group = { scope: 'total', ...everyDay, groups: ['day'], order: 'day', limit: 10 } as const
     await until(async () => (await ledger.usage(group)).length === 3)
+  })
+
+  test(`${name}: a setting that changes during a step counts in the next one, which is due at once`, async () => {
+    const { database, count } = await ledgerOf([2, 2, 2])
+    let ms = 0
+    let isDue = false
+    const change = () => maintenance.keep({ rowsMs: dayMs, sumsMs: null })
+    const maintenance = new LedgerMaintenance({
+      connect: async () => database,
+      askForRanking: day => maintenance.ranked(day, undefined),
+      nowMs: () => ms,
+      // First read behind the setting.
+      epochMs() {
+        if (isDue) change()
+        isDue = false
+        return systemClock.epochMs()
+      },
+      failures: new ThrottledReport({ failing: 'failing', recovered: 'recovered', report: () => {}, nowMs: () => ms }),
+    })
+    for (; (await maintenance.step()) !== undefined; ms += 1000);
+    ms += maintenanceIntervalMs
+    isDue = true
+    for (let step = 0; step < 3; step++, ms += 1000) await maintenance.step()
+    expect(await count('ledger')).toBe(4)
   })
 
   test(`${name}: old rows are deleted beside calls that never stop`, async () => {
