@@ -49,6 +49,10 @@ export const cooldownSettings = {
     ),
 }
 
+const retriesAfter = (what: string, example: number) => countUpTo(100, `Attempts after ${what}.`, example)
+
+const failsOf = (what: string, example: number) => countUpTo(1_000_000, `Where the last failure is ${what}.`, example)
+
 const retryPolicy = z.strictObject({
   BadRequestErrorRetries: retriesAfter('a request that the upstream refuses with 400', 1),
   AuthenticationErrorRetries: retriesAfter("a refusal of the gateway's own key", 0),
@@ -59,25 +63,14 @@ const retryPolicy = z.strictObject({
   InternalServerErrorRetries: retriesAfter('500', 2),
 })
 
-function retriesAfter(what: string, example: number) {
+function countUpTo(most: number, description: string, example: number) {
   return z
     .number()
     .int()
     .min(0)
-    .max(100)
+    .max(most)
     .optional()
-    .describe(`Attempts after ${what}.`)
-    .meta({ examples: [example] })
-}
-
-function failsOf(what: string, example: number) {
-  return z
-    .number()
-    .int()
-    .min(0)
-    .max(1_000_000)
-    .optional()
-    .describe(`Where the last failure is ${what}.`)
+    .describe(description)
     .meta({ examples: [example] })
 }
 
