@@ -156,12 +156,16 @@ const changeColumn: Column<Row> = {
   ),
 }
 
+/** A call is in the ledger seconds after it ended, and the page stays open where an outage is watched. */
+const refreshMs = 10_000
+
 /** How calls of the deployments ended lately. Asking them costs a small call of each, so that it waits for a press. */
 export default function HealthPage() {
   const session = useSession().data
   const history = useQuery({
     queryKey: ['models', 'history'],
     queryFn: ({ signal }) => ask('GET /health/deployments', { signal }),
+    refetchInterval: refreshMs,
   })
   const [checked, setChecked] = useState<ReadonlyMap<string, NonNullable<Row['checked']>>>(new Map())
   const check = useMutation({
