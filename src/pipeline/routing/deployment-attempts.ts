@@ -1,0 +1,286 @@
+/** One attempt at one deployment, from its limits to its answer, and what is counted of it. */
+import type { Call } from '../../core/call.ts'
+import type { Deployment, DeploymentRateLimits } from '../../core/deployment.ts'
+import type { Reply } from '../../core/answer.ts'
+import type { GatewayError } from '../../core/errors.ts'
+import { toGatewayError } from '../../core/errors.ts'
+import type { FaultKind } from '../../core/errors.ts'
+import type { Outcome } from '../../core/hub/operation.ts'
+import { clientClosed } from '../../core/request.ts'
+import type { Transport, UpstreamExchange, UpstreamResponse } from '../../core/transport.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { TimerWheel } from '../../lib/timer-wheel.ts'
+import { reportAttempt } from '../admission/admission.ts'
+import type { CallPolicies } from '../admission/admission.ts'
+import { planAttempt } from '../lanes/attempt.ts'
+import type { Answer, Attempt } from '../lanes/attempt-parts.ts'
+import type { AttemptListener, CallControl } from '../call-control.ts'
+import { AttemptSender } from './attempt-sender.ts'
+import type { Cooldowns } from './cooldown.ts'
+import type { DeploymentLimits } from './deployment-limits.ts'
+import type { DeploymentLoads } from './deployment-loads.ts'
+import type { ReplyReceiver } from '../reply-receiver.ts'
+import { LimitReached, Unsuitable } from './passed-over.ts'
+import { shortened } from './shortened-timeouts.ts'
+import { unstreamedFault } from './unstreamed-fault.ts'
+import { blamesDeployment, cleanFault, deploymentFault, readFault } from './upstream-fault.ts'
+import { streamingOf } from '../lanes/streaming.ts'
+import { openStream } from '../lanes/stream-reply.ts'
+import type { NotesOfUpstreams } from './upstream-notes.ts'
+import { isSuccess, recordUnusableAnswer, recordUsage } from '../settlement/usage.ts'
+import { noteWholeAnswer } from '../settlement/usage-estimate.ts'
+
+const answerBytesMax = 64 * 1024 * 1024
+
+/** What attempts are made with. */
+export interface AttemptParts {
+  readonly transport: Transport
+  readonly timers: TimerWheel
+  readonly clock: Clock
+  readonly policies: CallPolicies
+  /** Called at the end of each attempt; `error` is undefined when its answer is complete. */
+  countAttempt?(deployment: Deployment, error: FaultKind | undefined): void
+}
+
+/** What attempts leave behind, and the choice of deployments reads. */
+export interface DeploymentRecords {
+  readonly cooldowns: Cooldowns
+  readonly notes: NotesOfUpstreams
+  readonly loads: DeploymentLoads
+  readonly limits: DeploymentLimits
+}
+
+/** Those of all calls. Each one that begins ends once: by its reply, by `failed`, or by `ended`. */
+export class DeploymentAttempts implements AttemptListener {
+  readonly #parts: AttemptParts
+  readonly #cooldowns: Cooldowns
+  readonly #notes: NotesOfUpstreams
+  readonly #loads: DeploymentLoads
+  readonly #limits: DeploymentLimits
+  readonly #sender: AttemptSender
+
+  constructor(parts: AttemptParts, { cooldowns, notes, loads, limits }: DeploymentRecords) {
+    this.#parts = parts
+    this.#cooldowns = cooldowns
+    this.#notes = notes
+    this.#loads = loads
+    this.#limits = limits
+    this.#sender = new AttemptSender(parts)
+  }
+
+  /** Tries one deployment, if its own limits have room: the receiver hears the reply, or what was thrown. */
+  begin(control: CallControl, deployment: Deployment, receiver: ReplyReceiver): void {
+    if (deployment.rateLimits) this.#beginWithin(deployment.rateLimits, control, deployment, receiver)
+    else this.#send(control, deployment, receiver)
+  }
+
+  /** An attempt at a deployment with limits, if they have room for it. */
+  #beginWithin(
+    limits: DeploymentRateLimits,
+    control: CallControl,
+    deployment: Deployment,
+    receiver: ReplyReceiver,
+  ): void {
+    const next = (hasRoom: boolean): void => {
+      if (hasRoom && !control.left) return this.#send(control, deployment, receiver)
+      this.#limits.ended(control, undefined)
+      receiver.failed(hasRoom ? clientClosed() : new LimitReached())
+    }
+    const taken = this.#limits.take(deployment, limits, control, control.call)
+    if (typeof taken === 'boolean') next(taken)
+    else void taken.then(next)
+  }
+
+  #send(control: CallControl, deployment: Deployment, receiver: ReplyReceiver): void {
+    const { call } = control
+    const { timeoutMs } = call.overrides
+    call.deployment = deployment
+    call.attempts++
+    control.attempting = this
+    this.#cooldowns.begin(deployment, control)
+    const { strategy } = call.models.settings.router
+    if (strategy) this.#loads.begin(deployment, control, call, strategy)
+    let attempt: Attempt
+    try {
+      attempt = planAttempt(call, deployment, this.#parts.policies)
+    } catch (thrown) {
+      const error = toGatewayError(thrown)
+      return receiver.failed(error.kind === 'internal' || error.retry !== 'never' ? error : new Unsuitable(error))
+    }
+    call.dropped = attempt.dropped
+    call.isSeries = attempt.check?.isSeries === true
+    const limited =
+      timeoutMs === undefined
+        ? deployment
+        : { ...deployment, timeouts: shortened(deployment.timeouts, call.stream, timeoutMs) }
+    const exchange = this.#sender.send(call, attempt, limited)
+    control.setExchange(exchange, this.#parts.clock.monotonicMs())
+    exchange.response.then(
+      response => this.#answer(control, { attempt, exchange, response, deployment }, receiver),
+      thrown => receiver.failed(thrown),
+    )
+  }
+
+  #answer(control: CallControl, arrived: UpstreamAnswer, receiver: ReplyReceiver): void {
+    const { response, deployment, attempt } = arrived
+    control.call.upstreamStatus = response.status
+    this.#notes.answered(deployment, response)
+    const { tierHeader } = deployment.target.provider
+    if (tierHeader !== undefined) control.call.answeredTier = response.header(tierHeader)
+    if (!isSuccess(response.status)) return this.#fault(arrived, receiver)
+    if (control.call.stream || attempt.streamed) return this.#streamTo(control, arrived, receiver)
+    const bytes = response.body.whole?.(answerBytesMax)
+    if (bytes) this.#whole(control, arrived, bytes, receiver)
+    else this.#wholeLater(control, arrived, receiver)
+  }
+
+  /** Apart from `#answer`, as what follows: what a closure captures is allocated whenever its function is entered. */
+  #fault({ deployment, response }: UpstreamAnswer, receiver: ReplyReceiver): void {
+    const failed = (thrown: unknown): void => receiver.failed(thrown)
+    readFault(deployment, response, this.#parts.clock.epochMs()).then(failed, failed)
+  }
+
+  #streamTo(control: CallControl, arrived: UpstreamAnswer, receiver: ReplyReceiver): void {
+    this.#stream(control, arrived).then(
+      reply => receiver.answered(reply),
+      thrown => receiver.failed(thrown),
+    )
+  }
+
+  #wholeLater(control: CallControl, arrived: UpstreamAnswer, receiver: ReplyReceiver): void {
+    arrived.response.body.bytes(answerBytesMax).then(
+      later => this.#whole(control, arrived, later, receiver),
+      thrown => receiver.failed(thrown),
+    )
+  }
+
+  #whole(control: CallControl, arrived: UpstreamAnswer, bytes: Uint8Array, receiver: ReplyReceiver): void {
+    const { attempt, response, deployment } = arrived
+    let answer: Answer
+    try {
+      answer = attempt.answer(bytes, response)
+    } catch (thrown) {
+      recordUnusableAnswer(control.call, bytes, thrown)
+      return receiver.failed(cleanFault(thrown, deployment))
+    }
+    if (attempt.late) this.#late(control, arrived, { bytes, answer }, receiver)
+    else receiver.answered(this.#reply(control, deployment, answer))
+  }
+
+  /** The text of the answer is still being made. */
+  #late(
+    control: CallControl,
+    { attempt, deployment }: UpstreamAnswer,
+    { bytes, answer }: { readonly bytes: Uint8Array; readonly answer: Answer },
+    receiver: ReplyReceiver,
+  ): void {
+    attempt.late!.text().then(
+      body => receiver.answered(this.#reply(control, deployment, { ...answer, body })),
+      thrown => {
+        recordUnusableAnswer(control.call, bytes, thrown)
+        receiver.failed(cleanFault(thrown, deployment))
+      },
+    )
+  }
+
+  #reply(control: CallControl, deployment: Deployment, answer: Answer): Reply {
+    const { call } = control
+    recordUsage(call, answer.usage)
+    noteWholeAnswer(call, answer.body, answer.usage)
+    this.#used(control, call)
+    const nowMs = this.#parts.clock.monotonicMs()
+    call.firstByteMs = nowMs - call.startedMs
+    control.answered(nowMs)
+    control.attempting = undefined
+    this.#cooldowns.completed(deployment, control)
+    this.#loads.answered(control, answer.usage?.outputTokens ?? 0)
+    this.#over(control, deployment, undefined)
+    reportAttempt(this.#parts.policies, call, deployment)
+    return { status: 200, contentType: answer.contentType ?? 'application/json', body: answer.body }
+  }
+
+  async #stream(control: CallControl, arrived: UpstreamAnswer): Promise<Reply> {
+    const { attempt, exchange, response, deployment } = arrived
+    const { call } = control
+    const given = response.header('content-type') ?? ''
+    const { body: bytes } = response
+    const type = given.toLowerCase()
+    if (!attempt.streamTypes.some(one => type.startsWith(one))) {
+      // Audio has no other form: its JSON is no answer.
+      const isReadable = type.includes('json') && !attempt.streamed
+      const whole = isReadable ? await bytes.bytes(answerBytesMax) : undefined
+      throw cleanFault(unstreamedFault(call, attempt, response, whole), deployment)
+    }
+    const source = { exchange, body: bytes, relay: attempt.relay(type), late: attempt.late }
+    const { contentType, heartbeat } = streamingOf(call.format!, given)
+    const body = await openStream(source, control, {
+      timers: this.#parts.timers,
+      deployment,
+      heartbeat,
+    })
+    control.answered(this.#parts.clock.monotonicMs())
+    this.#loads.answered(control, 0)
+    // Its end is reported by `ended`; a short stream is already over.
+    if (control.attempting) this.#cooldowns.began(deployment, control)
+    reportAttempt(this.#parts.policies, call, deployment)
+    return { status: 200, contentType, body }
+  }
+
+  /** The end of the attempt under way, of which nothing was said before: a stream's, or that of a client that left. */
+  ended(control: CallControl, outcome: Outcome, error: GatewayError | undefined): void {
+    const { call } = control
+    const { deployment } = call
+    control.attempting = undefined
+    if (!deployment) return
+    this.#used(control, call)
+    if (outcome === 'success') this.#cooldowns.completed(deployment, control)
+    else if (outcome === 'upstream_cut' && error && blamesDeployment(error)) {
+      this.#cooldowns.failed(deployment, control, { error, settings: call.models.settings.router, cut: true })
+      this.#notes.failed(deployment, error)
+    } else this.#cooldowns.released(deployment, control)
+    this.#over(control, deployment, error?.kind)
+  }
+
+  /**
+   * Counts an attempt that has failed with `thrown`; returns what the call fails with if no other attempt helps. A
+   * receiver that hears of a failure calls it once.
+   */
+  failed(control: CallControl, deployment: Deployment, thrown: unknown): GatewayError {
+    const { call } = control
+    this.#used(control, thrown instanceof Unsuitable ? undefined : call)
+    control.failed(this.#parts.clock.monotonicMs())
+    const error = deploymentFault(toGatewayError(thrown instanceof Unsuitable ? thrown.error : thrown), deployment)
+    reportAttempt(this.#parts.policies, call, deployment, error)
+    // After the end of the call nothing more is counted: its client has left.
+    if (!control.attempting) return error
+    control.attempting = undefined
+    // A short timeout of one client must not cool the deployment down for all others.
+    const ownTimeout = error.kind === 'upstream-timeout' && call.overrides.timeoutMs !== undefined
+    if (blamesDeployment(error) && !ownTimeout) {
+      this.#cooldowns.failed(deployment, control, { error, settings: call.models.settings.router })
+      error.retryAfterMs = this.#cooldowns.waitMs(deployment, error)
+      this.#notes.failed(deployment, error)
+    } else this.#cooldowns.released(deployment, control)
+    if (ownTimeout) this.#loads.ended(control, 'client-closed')
+    this.#over(control, deployment, error.kind)
+    return error
+  }
+
+  /** The tokens of an attempt that ends, before `#over`; `call` undefined = nothing was sent. */
+  #used(control: CallControl, call: Call | undefined): void {
+    this.#limits.ended(control, call)
+    this.#loads.used(control, call)
+  }
+
+  #over(control: CallControl, deployment: Deployment, error: FaultKind | undefined): void {
+    this.#loads.ended(control, error)
+    this.#parts.countAttempt?.(deployment, error)
+  }
+}
+
+interface UpstreamAnswer {
+  readonly attempt: Attempt
+  readonly exchange: UpstreamExchange
+  readonly response: UpstreamResponse
+  readonly deployment: Deployment
+}
