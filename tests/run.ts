@@ -22,6 +22,7 @@ import { parseArgs } from 'node:util'
 import { programPath } from '../bin/program.mjs'
 import { makeDatabaseTemplates } from './runner/database-templates.ts'
 import { shortened } from './runner/failures.ts'
+import { joinWorkers } from './runner/joined-workers.ts'
 import { groupsOf } from './runner/test-groups.ts'
 import { runTestFiles } from './runner/test-process.ts'
 import type { FileResult, ProcessResult } from './runner/test-process.ts'
@@ -109,6 +110,7 @@ const results: FileResult[] = []
 const processes: (ProcessResult & { files: readonly string[]; untilS: number })[] = []
 
 const templates = await makeDatabaseTemplates(process.env.TEST_DATABASE_URL)
+const workers = await joinWorkers(root)
 /** For gateways in processes of their own: tests/support/gateway-process.ts. */
 const gatewayProgram = programPath(process.execPath)
 await Promise.all([
@@ -120,6 +122,7 @@ await Promise.all([
 isLast = true
 await inTurn(1, last)
 await templates.remove()
+workers.remove()
 
 if (options.profile) printProfile()
 for (const line of new Set(processes.flatMap(one => one.skipped))) console.log(line)
@@ -183,6 +186,7 @@ async function run(group: readonly string[]): Promise<void> {
   const result = await runTestFiles(group, root, {
     ...templates.environment,
     TEST_GATEWAY_PROGRAM: gatewayProgram,
+    TEST_JOINED_WORKERS: workers.folder,
     BUN_CONFIG_MAX_HTTP_REQUESTS: '5000',
     ...(!group.some(measures) && runtime),
   })

@@ -46,7 +46,8 @@ export async function runTestFiles(
   environment: Readonly<Record<string, string>>,
 ): Promise<ProcessResult> {
   const fromMs = performance.now()
-  const words = ['test', '--timeout', String(testTimeoutMs), ...files.map(file => `./${file}`)]
+  const preload = environment.TEST_JOINED_WORKERS ? ['--preload', `${import.meta.dir}/joined-workers-preload.ts`] : []
+  const words = ['test', ...preload, '--timeout', String(testTimeoutMs), ...files.map(file => `./${file}`)]
   const child = Bun.spawn([process.execPath, ...words], {
     cwd: root,
     stdout: 'pipe',
