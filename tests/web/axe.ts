@@ -55,13 +55,17 @@ interface AxeOptions {
   readonly except?: readonly string[]
 }
 
-/** What axe finds in light, and what it objects to in dark. */
+/**
+ * What axe finds in the theme that the page has, and what it objects to in the colours of the other one, which the page
+ * is left in: each change of theme draws everything anew.
+ */
 export async function violationsInBothThemes(page: Page, options: AxeOptions = {}): Promise<string[]> {
-  await page.emulateMedia({ colorScheme: 'light' })
-  const light = await violations(page, options)
-  await page.emulateMedia({ colorScheme: 'dark' })
-  const dark = await violations(page, { ...options, isOfColours: true })
-  return [...light.map(one => `light: ${one}`), ...dark.map(one => `dark: ${one}`)]
+  const isDark = await page.evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches)
+  const [first, second] = isDark ? (['dark', 'light'] as const) : (['light', 'dark'] as const)
+  const all = await violations(page, options)
+  await page.emulateMedia({ colorScheme: second })
+  const ofColours = await violations(page, { ...options, isOfColours: true })
+  return [...all.map(one => `${first}: ${one}`), ...ofColours.map(one => `${second}: ${one}`)]
 }
 
 /**

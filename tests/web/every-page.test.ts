@@ -259,14 +259,28 @@ async function problemsOf(
   })
   if (isShown) found.push(...(await page.getByRole('alert').allInnerTexts()))
   if (looked) {
+    // Begins with the size that the view before was left in: each change lays out and draws everything anew.
+    const isNarrow = page.viewportSize()!.width === narrow.width
+    if (isNarrow) {
+      found.push(...(await tooWide(page)))
+      await page.setViewportSize(wide)
+    }
     found.push(...(await violationsOnce(page, looked)))
-    const size = page.viewportSize()!
-    await page.setViewportSize({ width: 360, height: 740 })
-    const width = await page.evaluate(() => document.documentElement.scrollWidth)
-    if (width > 360) found.push(`${width} pixels wide on a screen of 360`)
-    await page.setViewportSize(size)
+    if (!isNarrow) {
+      await page.setViewportSize(narrow)
+      found.push(...(await tooWide(page)))
+    }
   }
   return found.map(one => `${what}: ${one}`)
+}
+
+const wide = { width: 1280, height: 720 }
+/** A small screen. */
+const narrow = { width: 360, height: 740 }
+
+async function tooWide(page: Page): Promise<string[]> {
+  const width = await page.evaluate(() => document.documentElement.scrollWidth)
+  return width > narrow.width ? [`${width} pixels wide on a screen of ${narrow.width}`] : []
 }
 
 /** Of a view: the navigation, the page, and what is open beside it. */
