@@ -305,9 +305,19 @@ describe('tools', () => {
       tools: [{ toolSpec: { ...spec.toolSpec, inputSchema: closed, strict: true } }],
     })
     expect(sent(claude35, { tools: strict, parallelToolCalls: false }).dropped).toEqual([
-      'parallel_tool_calls',
       'tools.function.strict',
+      'parallel_tool_calls',
     ])
+  })
+
+  test('one call at a time: by a field of Claude, where Converse itself forces no choice', () => {
+    expect(sent(claude45, { tools, parallelToolCalls: false })).toMatchObject({
+      additionalModelRequestFields: { tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+      dropped: [],
+    })
+    const forced = sent(claude45, { tools, parallelToolCalls: false, toolChoice: 'required' })
+    expect(forced.additionalModelRequestFields).toBeUndefined()
+    expect(forced).toMatchObject({ toolConfig: { toolChoice: { any: {} } }, dropped: ['parallel_tool_calls'] })
   })
 })
 

@@ -16,7 +16,7 @@ import type { BedrockModel } from './model.ts'
 import { thinkingOf } from './reasoning.ts'
 import type { Thinking } from './reasoning.ts'
 import { jsonPlan } from './structured.ts'
-import { toolConfig } from './tools.ts'
+import { singleCallField, toolConfig } from './tools.ts'
 
 /** Converse's own fields that a client may send in addition to OpenAI's; all of them are objects. */
 const ownFields: ReadonlySet<string> = new Set([
@@ -58,12 +58,14 @@ export function converseBody(request: ChatRequest, target: Target): ConverseBody
     dropped,
   })
   const sampled = sampling(request, { model, thinking, dropped })
-  const tools = toolConfig(request, { model, plan, usedTools, dropped })
+  const toolContext = { model, plan, usedTools, dropped }
+  const tools = toolConfig(request, toolContext)
   const own = ownOf(request)
   const additional = {
     ...thinking.fields,
     ...sampled.fields,
     ...betas(target, model),
+    ...singleCallField(request, tools, toolContext),
     ...own.additionalModelRequestFields,
   }
   const stops = stopSequences(request, dropped)

@@ -16,14 +16,28 @@ interface ToolContext {
 
 /** Undefined = no tools. */
 export function toolConfig(request: ChatRequest, context: ToolContext): Json | undefined {
-  const { model, plan, dropped } = context
+  const { model, plan } = context
   if (plan.tool)
     return { tools: [plan.tool], toolChoice: model.forces === 'tool' ? { tool: { name: answerTool } } : { any: {} } }
   const offered = offeredTools(request, context)
   if (offered.length === 0) return undefined
-  if (request.parallelToolCalls === false) dropped.push('parallel_tool_calls')
   const toolChoice = choiceOf(request, context)
   return { tools: offered.flatMap(tool => toolBlocks(tool, context)), ...(toolChoice && { toolChoice }) }
+}
+
+/**
+ * What keeps Claude to one call at a time, for `additionalModelRequestFields`: Converse has no field for it. `tools` is
+ * the request's `toolConfig`. Beside a `toolChoice` of Converse the service answers 400, and without `type` as well
+ * (github.com/BerriAI/litellm, issue 36536 and pull request 34347, whose body of this form the service took).
+ */
+export function singleCallField(request: ChatRequest, tools: Json | undefined, context: ToolContext): Json {
+  const { model, plan, dropped } = context
+  if (request.parallelToolCalls !== false || !tools || plan.tool) return {}
+  // Known of Claude 4.5 and later, which are those with structured output.
+  if (model.claude?.outputSchema && !tools.toolChoice && request.toolChoice !== 'none')
+    return { tool_choice: { type: 'auto', disable_parallel_tool_use: true } }
+  dropped.push('parallel_tool_calls')
+  return {}
 }
 
 function offeredTools(request: ChatRequest, { model, usedTools }: ToolContext): Tool[] {

@@ -1,8 +1,11 @@
 /** What rows of the catalogue make of a host; reranking and embeddings by the hosts' own documentation. */
 import { describe, expect, test } from 'bun:test'
+import type { ChatRequest } from '../../core/hub/chat.ts'
 import type { FieldVerdict } from '../../core/dialects/field-rules.ts'
 import { targetOf } from '../../../tests/support/provider-rig.ts'
 import { providers, splitModel } from '../index.ts'
+import { chatFields } from './request.ts'
+import { responsesBody } from './responses/request.ts'
 
 const provider = (name: string) => providers.get(name)!
 const spoken = (name: string) => Object.keys(provider(name).speaks).sort()
@@ -216,4 +219,27 @@ test('a model without reasoning is not asked for its encrypted form, by any clie
   expect(included('azure', 'chat', { base_model: 'azure/gpt-4o' })).toEqual(without)
   expect(included('openai', 'gpt-5')).toBeUndefined()
   expect(included('azure', 'chat')).toBeUndefined()
+})
+
+test('a budget of thinking tokens becomes the nearest effort of a model whose efforts are known', () => {
+  const written = (model: string, reasoning: ChatRequest['reasoning'] & {}) => {
+    const target = targetOf(provider('openai'), { model })
+    const request: ChatRequest = {
+      model,
+      messages: [],
+      stream: false,
+      includeUsage: false,
+      extra: { format: 'anthropic-messages', fields: {} },
+      reasoning,
+    }
+    const rules = (dialect: 'openai-chat' | 'openai-responses') => provider('openai').rules!(target, dialect)
+    const chat = chatFields(request, rules('openai-chat'))
+    const responses = responsesBody(request, model, { rules: rules('openai-responses'), account: '' })
+    expect(chat.dropped).toContain('reasoning.budget_tokens')
+    return [chat.fields.reasoning_effort, responses.body.reasoning]
+  }
+  expect(written('gpt-5', { enabled: true, budgetTokens: 2048 })).toEqual(['low', { effort: 'low' }])
+  expect(written('gpt-5-pro', { enabled: true, budgetTokens: 2048 })).toEqual(['high', { effort: 'high' }])
+  // Refuses every effort.
+  expect(written('gpt-4.1', { enabled: true, budgetTokens: 2048 })).toEqual([undefined, undefined])
 })

@@ -6,6 +6,7 @@ import { removeMember } from '../../core/dialects/field-rules.ts'
 import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { effortOfBudget } from '../anthropic/reasoning.ts'
 import { RuledFields } from './field-rules.ts'
 import type { CompatibleRow } from './row.ts'
 import { joinTexts } from './texts.ts'
@@ -28,10 +29,11 @@ export interface ChatHost extends Pick<CompatibleRow, 'maxTokensField' | 'topK'>
 
 /** All fields of the body but `model` and `messages`. */
 export function chatFields(
-  request: ChatRequest,
+  asked: ChatRequest,
   rules: FieldRules,
   host: Pick<CompatibleRow, 'maxTokensField' | 'topK'> = {},
 ): { fields: Json; dropped: string[] } {
+  const request = withEffort(asked, rules.fields.has('reasoning_effort'))
   const checkedText = new RuledFields(rules, name => read(request, name))
   const { body, dropped } = checkedText
   if (request.extra.format === 'openai-chat')
@@ -45,7 +47,7 @@ export function chatFields(
     else if (property === 'topK' && !host.topK) dropped.push(name)
     else checkedText.set(name, value)
   }
-  dropped.push(...withoutRefused(body.tools, 'tools', rules), ...unsaidReasoning(request))
+  dropped.push(...withoutRefused(body.tools, 'tools', rules), ...unsaidReasoning(asked))
   if (usesCacheControl(request)) dropped.push('cache_control')
   if (request.stream) {
     body.stream = true
@@ -67,6 +69,17 @@ const writers: { readonly [Property in keyof ChatRequest]?: (request: ChatReques
   toolChoice,
   responseFormat: ({ responseFormat: format }) => format && responseFormat(format),
   reasoning: ({ reasoning }) => reasoning?.effort,
+}
+
+/**
+ * The request with the effort nearest to its budget of thinking tokens. `known` = a table says which efforts the model
+ * takes: others may refuse every effort, and stay without.
+ */
+export function withEffort(request: ChatRequest, known: boolean): ChatRequest {
+  const { reasoning } = request
+  if (!known || !reasoning || reasoning.effort !== undefined || reasoning.enabled === false) return request
+  const effort = effortOfBudget(reasoning.budgetTokens)
+  return effort === undefined ? request : { ...request, reasoning: { ...reasoning, effort } }
 }
 
 /** Only an effort can be expressed; a chat template's own switch is passed on in `extra`. */

@@ -7,7 +7,7 @@ import type { TranslatedCall } from '../../../core/provider.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { RuledFields } from '../field-rules.ts'
-import { unsaidReasoning, usesCacheControl } from '../request.ts'
+import { unsaidReasoning, usesCacheControl, withEffort } from '../request.ts'
 import { inputItems } from './input.ts'
 import { plainInput } from './plain-input.ts'
 
@@ -89,7 +89,8 @@ interface RuledBy {
 /** The fields that the rules of a host may refuse, and what is lost of them, by the names of chats. */
 function ruledFields(request: ChatRequest, tools: readonly Tool[] | undefined, { model, rules }: RuledBy): RuledFields {
   const fields = extraFields(request)
-  const reasoning = request.reasoning?.effort === undefined ? undefined : { effort: request.reasoning.effort }
+  const effort = withEffort(request, rules.fields.has('reasoning')).reasoning?.effort
+  const reasoning = effort === undefined ? undefined : { effort }
   const choice = toolChoice(request, tools)
   const others: Json = { reasoning, tool_choice: choice }
   const checkedText = new RuledFields(rules, name => others[name])
