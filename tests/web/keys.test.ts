@@ -91,7 +91,7 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await close()
   })
 
-  test('a double click makes one key, in the team that is chosen by its name', async () => {
+  test('a double click makes one key, in the team chosen by its name; closing before it was copied asks first', async () => {
     await gateway.admin('/team/new', { team_id: 'id-of-blue', team_alias: 'Blue team' })
     const { page, close } = await openKeys()
     const sent: unknown[] = []
@@ -103,6 +103,11 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await page.getByRole('option', { name: 'Blue team' }).click()
     await dialog.getByRole('button', { name: 'Create key' }).dblclick()
     await page.getByRole('heading', { name: 'Key of-blue created' }).waitFor()
+    expect(sent).toEqual(['id-of-blue'])
+    await page.keyboard.press('Escape')
+    await page.getByText('You have not copied the key').waitFor()
+    await page.getByRole('button', { name: 'Close without copying' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect(sent).toEqual(['id-of-blue'])
     await close()
   })
@@ -150,41 +155,38 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await close()
   })
 
-  test('closing before the key was copied asks first', async () => {
+  test('rotating gives another text; the one before stays valid as long as was chosen', async () => {
+    const graces = [
+      ['Not at all', 401, undefined],
+      ['24 hours', 200, '24h'],
+      ['7 days', 200, '7d'],
+    ] as const
+    const keys = new Map<string, string>()
+    for (const [grace] of graces) keys.set(grace, await gateway.key({ key_alias: `rotated ${grace}` }))
     const { page, close } = await openKeys()
-    await create(page, 'not-copied')
-    await page.keyboard.press('Escape')
-    await page.getByText('You have not copied the key').waitFor()
-    await page.getByRole('button', { name: 'Close without copying' }).click()
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await close()
-  })
-
-  test.each([
-    ['Not at all', 401, 0],
-    ['24 hours', 200, 24],
-    ['7 days', 200, 168],
-  ])('rotating gives another text; the one before stays valid: %s', async (grace, status, hours) => {
-    const name = `rotated ${grace}`
-    const before = await gateway.key({ key_alias: name })
-    const { page, close } = await openKeys()
-    await page.getByRole('link', { name, exact: true }).click()
-    await page.getByRole('button', { name: 'Rotate key' }).click()
-    const dialog = page.getByRole('dialog', { name: `Rotate key ${name}` })
-    await dialog.getByRole('combobox').click()
-    await page.getByRole('option', { name: grace }).click()
-    const sent = page.waitForRequest(`${gateway.url}/key/regenerate`)
-    await dialog.getByRole('button', { name: 'Rotate key' }).click()
-    expect((await sent).postDataJSON().grace_period).toBe(hours === 0 ? undefined : hours === 24 ? '24h' : '7d')
-    const shown = page.getByRole('dialog', { name: `New text for key ${name}` })
-    const after = await shown.locator('output').innerText()
-    expect(after).not.toBe(before)
-    expect([await callWith(before), await callWith(after)]).toEqual([status, 200])
-    await page.keyboard.press('Escape')
-    await shown.getByRole('button', { name: 'Close without copying' }).click()
-    await page.getByText(shortened(after)).first().waitFor()
-    expect(await page.content()).not.toContain(after)
-    expect(await keptBy(page)).not.toContain(after)
+    for (const [grace, status, period] of graces) {
+      const name = `rotated ${grace}`
+      const before = keys.get(grace)!
+      await goTo(page, '/keys')
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      await page.getByRole('link', { name, exact: true }).click()
+      await page.getByRole('button', { name: 'Rotate key' }).click()
+      const dialog = page.getByRole('dialog', { name: `Rotate key ${name}` })
+      await dialog.getByRole('combobox').click()
+      await page.getByRole('option', { name: grace }).click()
+      const sent = page.waitForRequest(`${gateway.url}/key/regenerate`)
+      await dialog.getByRole('button', { name: 'Rotate key' }).click()
+      expect([grace, (await sent).postDataJSON().grace_period]).toEqual([grace, period])
+      const shown = page.getByRole('dialog', { name: `New text for key ${name}` })
+      const after = await shown.locator('output').innerText()
+      expect(after).not.toBe(before)
+      expect([grace, await callWith(before), await callWith(after)]).toEqual([grace, status, 200])
+      await page.keyboard.press('Escape')
+      await shown.getByRole('button', { name: 'Close without copying' }).click()
+      await page.getByText(shortened(after)).first().waitFor()
+      expect(await page.content()).not.toContain(after)
+      expect(await keptBy(page)).not.toContain(after)
+    }
     await close()
   })
 
@@ -226,10 +228,10 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await close()
   })
 
-  test('a name that is refused is said at its field, and what was typed stays', async () => {
-    await gateway.key({ key_alias: 'with-a-name' })
+  test('a name that is refused is said at its field, and what was typed stays; mended, it is saved with a budget and limits', async () => {
+    const key = await gateway.key({ key_alias: 'edited' })
     const { page, close } = await openKeys()
-    await page.getByRole('link', { name: 'with-a-name' }).click()
+    await page.getByRole('link', { name: 'edited' }).click()
     await page.getByRole('button', { name: 'Edit', exact: true }).click()
     const name = page.getByRole('textbox', { name: 'Name' })
     // The field holds no more than the gateway takes: another client's limit would not.
@@ -240,32 +242,33 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     expect(await name.getAttribute('aria-invalid')).toBe('true')
     expect(await name.inputValue()).toBe('x'.repeat(300))
     expect(await page.getByRole('alert').count()).toBe(0)
+    await name.fill('renamed')
+    await page.getByRole('textbox', { name: 'Budget', exact: true }).fill('3')
+    await page.getByRole('textbox', { name: 'Requests per minute' }).fill('0')
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('The next call is refused by').waitFor()
+    while ((await callWith(key)) !== 429) await Bun.sleep(20)
+    await page.getByRole('dialog', { name: 'renamed' }).waitFor()
     await close()
   })
 
-  test('a block is shown before the gateway answers, and taken back when it refuses', async () => {
-    await gateway.key({ key_alias: 'to-be-blocked' })
+  test('a block is shown before the gateway answers, and taken back when it refuses; a key is deleted only when its name is typed', async () => {
+    const key = await gateway.key({ key_alias: 'to-be-deleted' })
     const { page, close } = await openKeys()
     const refuse = Promise.withResolvers<void>()
     await page.route('**/key/block', async route => {
       await refuse.promise
       await route.fulfill({ status: 500, json: { error: { message: 'no store', type: 'server_error' } } })
     })
-    await page.getByRole('link', { name: 'to-be-blocked' }).click()
+    await page.getByRole('link', { name: 'to-be-deleted' }).click()
+    // What is open has an address.
+    await page.waitForURL(/\?key=/)
     await page.getByRole('button', { name: 'Block key' }).click()
     await page.getByRole('dialog').getByText('Blocked', { exact: true }).waitFor()
     refuse.resolve()
     await page.getByRole('dialog').getByText('Active', { exact: true }).waitFor()
     await page.getByText('no store').first().waitFor()
-    await close()
-  })
-
-  test('a key is deleted only when its name is typed, and refused from then on', async () => {
-    const key = await gateway.key({ key_alias: 'to-be-deleted' })
-    const { page, close } = await openKeys()
-    await page.getByRole('link', { name: 'to-be-deleted' }).click()
-    // What is open has an address.
-    await page.waitForURL(/\?key=/)
+    expect(await callWith(key)).toBe(200)
     await page.getByRole('button', { name: 'Delete key' }).click()
     const confirm = page.getByRole('alertdialog')
     expect(await confirm.getByRole('button', { name: 'Delete key' }).isDisabled()).toBe(true)
@@ -318,19 +321,6 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await page.locator('[role=table]').getByRole('link').first().click()
     await page.getByRole('dialog').getByRole('meter').or(page.getByText('Requests per minute')).first().waitFor()
     expect(await page.getByRole('button', { name: /^(Edit|Rotate|Block|Delete)/ }).count()).toBe(0)
-    await close()
-  })
-
-  test('an administrator gives a key a budget and limits where it is edited', async () => {
-    const key = await gateway.key({ key_alias: 'edited' })
-    const { page, close } = await openKeys()
-    await page.getByRole('link', { name: 'edited' }).click()
-    await page.getByRole('button', { name: 'Edit', exact: true }).click()
-    await page.getByRole('textbox', { name: 'Budget', exact: true }).fill('3')
-    await page.getByRole('textbox', { name: 'Requests per minute' }).fill('0')
-    await page.getByRole('button', { name: 'Save changes' }).click()
-    await page.getByText('The next call is refused by').waitFor()
-    while ((await callWith(key)) !== 429) await Bun.sleep(20)
     await close()
   })
 
