@@ -202,35 +202,6 @@ for (const backend of backends())
       expect(stream.events.slice(-2).map(({ name }) => name)).toEqual(['error', 'done'])
     })
 
-    test('a reader that reads nothing is cut, and others go on', async () => {
-      const key = await gateway.key()
-      const { hostname, port } = new URL(gateway.url)
-      const slow = connect({ host: hostname, port: Number(port) })
-      const lines = ['GET /spend/logs/events HTTP/1.1', 'host: x', `authorization: Bearer ${key}`, '', '']
-      slow.write(lines.join('\r\n'))
-      const [head] = (await once(slow, 'data')) as [Buffer]
-      expect(head.toString()).toStartWith('HTTP/1.1 200')
-      slow.pause()
-      const readers = await Promise.all(Array.from({ length: 9 }, () => follow(gateway, key)))
-      const hasRoom = async () => {
-        const answer = await fetch(`${gateway.url}/spend/logs/events`, { headers: bearer(key) })
-        await answer.body!.cancel()
-        return answer.status === 200
-      }
-      expect(await hasRoom()).toBe(false)
-      // Until more is unread than the gateway and the kernel keep: then its place is free.
-      const agent = { 'user-agent': 'a'.repeat(12_000) }
-      while (!(await hasRoom()))
-        await Promise.all(
-          Array.from({ length: 50 }, () => call(gateway, key, 'local/simulated-chat', undefined, agent)),
-        )
-      const last = await call(gateway, key)
-      await until(() => readers.every(one => idsOf(one.rows()).includes(last)))
-      expect(readers.every(one => one.events.every(({ name }) => name === 'reload' || name === 'rows'))).toBe(true)
-      slow.destroy()
-      for (const one of readers) await one.leave()
-    })
-
     test('a filter finds in memory what it finds in the database', async () => {
       await call(gateway, ann, 'nobody', 'customer-1')
       await call(gateway, bob, 'claude-model', 'customer-1', { 'x-litellm-session-id': 'session-1' })
@@ -326,6 +297,36 @@ test('a gateway that stops ends its streams, and does not wait for them', async 
   await gateway.stop()
   await stream.ended
   expect(stream.events.map(({ name }) => name)).toEqual(['reload', 'done'])
+})
+
+/** What is unread is kept in this process: the database has no part in it. */
+test('a reader that reads nothing is cut, and others go on', async () => {
+  const gateway = await startGateway()
+  const key = await gateway.key()
+  const { hostname, port } = new URL(gateway.url)
+  const slow = connect({ host: hostname, port: Number(port) })
+  const lines = ['GET /spend/logs/events HTTP/1.1', 'host: x', `authorization: Bearer ${key}`, '', '']
+  slow.write(lines.join('\r\n'))
+  const [head] = (await once(slow, 'data')) as [Buffer]
+  expect(head.toString()).toStartWith('HTTP/1.1 200')
+  slow.pause()
+  const readers = await Promise.all(Array.from({ length: 9 }, () => follow(gateway, key)))
+  const hasRoom = async () => {
+    const answer = await fetch(`${gateway.url}/spend/logs/events`, { headers: bearer(key) })
+    await answer.body!.cancel()
+    return answer.status === 200
+  }
+  expect(await hasRoom()).toBe(false)
+  // Until more is unread than the gateway and the kernel keep: then its place is free.
+  const agent = { 'user-agent': 'a'.repeat(12_000) }
+  while (!(await hasRoom()))
+    await Promise.all(Array.from({ length: 50 }, () => call(gateway, key, 'local/simulated-chat', undefined, agent)))
+  const last = await call(gateway, key)
+  await until(() => readers.every(one => idsOf(one.rows()).includes(last)))
+  expect(readers.every(one => one.events.every(({ name }) => name === 'reload' || name === 'rows'))).toBe(true)
+  slow.destroy()
+  for (const one of readers) await one.leave()
+  await gateway.stop()
 })
 
 const shared = backends().find(one => one.name !== 'SQLite')
