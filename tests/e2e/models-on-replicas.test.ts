@@ -176,13 +176,16 @@ test('`credentials rotate` encrypts every secret under a new key while calls and
   let isOver = false
   const statuses: number[] = []
   const load = async () => {
-    for (let at = 0; !isOver; at++) statuses.push(await gateway.chat(`m${at % 20}`))
+    for (let at = 0; !isOver; at++) {
+      statuses.push(await gateway.chat(`m${at % 20}`))
+      await Bun.sleep(10)
+    }
   }
   const changes = async () => {
     for (let at = 20; !isOver; at++) {
       const body = { model_name: `m${at}`, litellm_params: params(`sk-${at}`) }
       statuses.push((await gateway.send('POST', '/model/new', body)).status)
-      await Bun.sleep(5)
+      await Bun.sleep(20)
     }
   }
   const working = Promise.all([load(), load(), changes()])
