@@ -19,7 +19,7 @@ describe.skipIf(!hasChromium)('the page of models', () => {
     return opened
   }
 
-  test('the list is searched, and prices are for a million tokens', async () => {
+  test('the list is searched, prices are for a million tokens, and a test call says that a deployment answers, or why not', async () => {
     const { page, close } = await openModels()
     await page.getByRole('table').getByText('embedding-model').waitFor()
     await page.getByRole('searchbox', { name: 'Search models by name' }).fill('claude-m')
@@ -28,16 +28,15 @@ describe.skipIf(!hasChromium)('the page of models', () => {
     expect((await row.innerText()).split(/\s*\n\s*/)).toEqual(
       expect.arrayContaining(['claude-model', '$3.00', '$15.00']),
     )
-    await close()
-  })
-
-  test('a test call says that a deployment answers, or why not', async () => {
-    const { page, close } = await openModels('?model=chat-model')
-    await page.getByRole('button', { name: 'Test call' }).click()
-    await page.getByText('Answers', { exact: true }).waitFor()
-    await page.goto(`${gateway.url}/ui/models?model=nobody`)
-    await page.getByRole('button', { name: 'Test call' }).click()
-    await page.getByText('Does not answer', { exact: true }).waitFor()
+    for (const [model, said] of [
+      ['chat-model', 'Answers'],
+      ['nobody', 'Does not answer'],
+    ] as const) {
+      await goTo(page, `/models?model=${model}`)
+      const drawer = page.getByRole('dialog', { name: model, exact: true })
+      await drawer.getByRole('button', { name: 'Test call' }).click()
+      await drawer.getByText(said, { exact: true }).waitFor()
+    }
     await close()
   })
 
@@ -95,8 +94,10 @@ describe.skipIf(!hasChromium)('the page of models', () => {
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete deployment' }).click()
     await page.getByRole('link', { name: 'made-here' }).waitFor({ state: 'detached' })
     // What the file sets is read-only, and says where.
-    await page.goto(`${gateway.url}/ui/models?model=claude-model`)
-    await page.getByText(/^Set by .*:\d+: change it there/).waitFor()
+    await goTo(page, '/models?model=claude-model')
+    const ofFile = page.getByRole('dialog', { name: 'claude-model', exact: true })
+    await ofFile.getByText(/^Set by .*:\d+: change it there/).waitFor()
+    await drawer.waitFor({ state: 'detached' })
     expect(await page.getByRole('button', { name: 'Delete deployment' }).count()).toBe(0)
     expect(faults).toEqual([])
     await close()
