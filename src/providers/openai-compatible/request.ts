@@ -3,7 +3,7 @@ import { carriedFields } from '../../core/hub/chat-fields.ts'
 import type { ChatRequest, Message, Part, ResponseFormat, Source, Tool } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { removeMember } from '../../core/dialects/field-rules.ts'
-import type { FieldRules } from '../../core/dialects/field-rules.ts'
+import type { FieldRule, FieldRules } from '../../core/dialects/field-rules.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { effortOfBudget } from '../anthropic/reasoning.ts'
@@ -33,7 +33,7 @@ export function chatFields(
   rules: FieldRules,
   host: Pick<CompatibleRow, 'maxTokensField' | 'topK'> = {},
 ): { fields: Json; dropped: string[] } {
-  const request = withEffort(asked, rules.fields.has('reasoning_effort'))
+  const request = withEffort(asked, rules.fields.get('reasoning_effort'))
   const checkedText = new RuledFields(rules, name => read(request, name))
   const { body, dropped } = checkedText
   if (request.extra.format === 'openai-chat')
@@ -72,14 +72,20 @@ const writers: { readonly [Property in keyof ChatRequest]?: (request: ChatReques
 }
 
 /**
- * The request with the effort nearest to its budget of thinking tokens. `known` = a table says which efforts the model
- * takes: others may refuse every effort, and stay without.
+ * The request with the effort nearest to its budget of thinking tokens, where `rule` says what the model takes: others
+ * may refuse every effort, and stay without. `fieldOf`: the value that the rule judges.
  */
-export function withEffort(request: ChatRequest, known: boolean): ChatRequest {
+export function withEffort(
+  request: ChatRequest,
+  rule: FieldRule | undefined,
+  fieldOf: (effort: string) => unknown = effort => effort,
+): ChatRequest {
   const { reasoning } = request
-  if (!known || !reasoning || reasoning.effort !== undefined || reasoning.enabled === false) return request
+  if (!rule || !reasoning || reasoning.effort !== undefined || reasoning.enabled === false) return request
   const effort = effortOfBudget(reasoning.budgetTokens)
-  return effort === undefined ? request : { ...request, reasoning: { ...reasoning, effort } }
+  if (effort === undefined) return request
+  const verdict = rule(fieldOf(effort), name => read(request, name))
+  return verdict === 'drop' || verdict === 'omit' ? request : { ...request, reasoning: { ...reasoning, effort } }
 }
 
 /** Only an effort can be expressed; a chat template's own switch is passed on in `extra`. */

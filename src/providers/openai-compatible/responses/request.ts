@@ -89,7 +89,7 @@ interface RuledBy {
 /** The fields that the rules of a host may refuse, and what is lost of them, by the names of chats. */
 function ruledFields(request: ChatRequest, tools: readonly Tool[] | undefined, { model, rules }: RuledBy): RuledFields {
   const fields = extraFields(request)
-  const effort = withEffort(request, rules.fields.has('reasoning')).reasoning?.effort
+  const effort = withEffort(request, rules.fields.get('reasoning'), one => ({ effort: one })).reasoning?.effort
   const reasoning = effort === undefined ? undefined : { effort }
   const choice = toolChoice(request, tools)
   const others: Json = { reasoning, tool_choice: choice }
