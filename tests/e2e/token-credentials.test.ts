@@ -2,17 +2,19 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { startProvider, tokenOf } from '../support/sign-in/identity-provider.ts'
+import { newSigningKey, startProvider, tokenOf } from '../support/sign-in/identity-provider.ts'
 import type { TestProvider } from '../support/sign-in/identity-provider.ts'
 import { backends, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
 type Json = Record<string, unknown>
 
+/** Of all providers: each has a gateway of its own, that has seen no other. */
+const signingKey = await newSigningKey()
 let provider: TestProvider
 const gateways: Gateway[] = []
 beforeEach(async () => {
-  provider = await startProvider()
+  provider = await startProvider(signingKey)
 })
 afterEach(async () => {
   for (const gateway of gateways.splice(0)) await gateway.stop()

@@ -57,7 +57,8 @@ export interface TestProvider {
   stop(): void
 }
 
-async function newKey(): Promise<SigningKey> {
+/** Takes a tenth of a second of processor. */
+export async function newSigningKey(): Promise<SigningKey> {
   const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true })
   const kid = randomBytes(8).toString('hex')
   return { kid, privateKey, publicKey, jwk: { ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'RS256' } }
@@ -65,8 +66,9 @@ async function newKey(): Promise<SigningKey> {
 
 const nowSeconds = () => Math.floor(Date.now() / 1000)
 
-export async function startProvider(): Promise<TestProvider> {
-  let key = await newKey()
+/** `firstKey`: what it signs with until it rotates; absent = one of its own. */
+export async function startProvider(firstKey?: SigningKey): Promise<TestProvider> {
+  let key = firstKey ?? (await newSigningKey())
   let keysAsked = 0
   let tokensAsked = 0
   const codes = new Map<string, Asked>()
@@ -146,7 +148,7 @@ export async function startProvider(): Promise<TestProvider> {
       new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: key.kid, ...header }).sign(key.privateKey),
     publicPem: () => exportSPKI(key.publicKey),
     async rotate() {
-      key = await newKey()
+      key = await newSigningKey()
     },
     stop: () => void server.stop(true),
   }
