@@ -1,6 +1,7 @@
 /**
  * Threads of the program as one file each, as an installation has them: a gateway in the process of a test starts two
- * or three, and loading their sources module by module takes 10 ms of the processor each.
+ * or three, and loading their sources module by module takes 10 ms of the processor each. Their bytecode is beside
+ * them, which Bun makes of CommonJS alone: it spares each thread another 10 ms, of parsing.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,6 +27,8 @@ export async function joinWorkers(root: string): Promise<JoinedWorkers> {
     outdir: folder,
     naming: '[name].[ext]',
     target: 'bun',
+    format: 'cjs',
+    bytecode: true,
     minify: { syntax: true, whitespace: true },
     sourcemap: 'linked',
   })
