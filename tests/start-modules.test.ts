@@ -38,3 +38,11 @@ test('what compiles guardrails and searches texts is not loaded without a guardr
   const parts = ['guardrails/call-guards.ts', 'guardrails/compile.ts', 'lib/linear-regex/index.ts']
   expect(parts.filter(one => gateway.has(one))).toEqual([])
 })
+
+test('threads of the ledger and of bodies do not load node:util, which takes each 2 ms of the processor', () => {
+  for (const thread of ['ledger/ledger-worker', 'ledger/reads/ledger-read-worker', 'bodies/bodies-worker']) {
+    const loaded = loadedWith(`store/${thread}.ts`)
+    expect(loaded).toContain('node:fs')
+    expect([thread, loaded.has('node:util')]).toEqual([thread, false])
+  }
+})

