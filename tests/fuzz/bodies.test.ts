@@ -19,7 +19,7 @@ import { TranslatedRelay, readAnswer } from '../../src/pipeline/lanes/translate.
 import { families } from '../golden/answers/index.ts'
 import type { AnswerFamily, AnswerFixture } from '../golden/answers/index.ts'
 import { providerOf, targets } from '../golden/targets.ts'
-import { Random, seedsOf } from '../property/random.ts'
+import { Random, newSeedsOf, seedsOf } from '../property/random.ts'
 import { chatRequest } from '../support/provider-rig.ts'
 import {
   chatBody,
@@ -375,10 +375,13 @@ const heavy: readonly { name: string; format: Format; body: Json }[] = [
   })),
 ]
 
-/** The best of three, in milliseconds of this thread: others may want the processor, too. */
-function bestMs(run: () => void, enough: number): number {
+/**
+ * In milliseconds of this thread, at most three times, the least: others may want the processor, too. One that is within
+ * `msMax` ends it.
+ */
+function bestMs(run: () => void, msMax: number): number {
   let best = Infinity
-  for (let tries = 0; tries < 3 && best > enough; tries++) {
+  for (let tries = 0; tries < 3 && best >= msMax; tries++) {
     const started = process.threadCpuUsage()
     run()
     const { user, system } = process.threadCpuUsage(started)
@@ -494,7 +497,7 @@ describe('what a model writes is read in time', () => {
         ),
     ],
   ]
-  test.each(seconds)('%s', (_name, run) => expect(bestMs(run, 100)).toBeLessThan(700), 60_000)
+  test.each(seconds)('%s', (_name, run) => expect(bestMs(run, 700)).toBeLessThan(700), 60_000)
 
   const floods = [
     '[',
@@ -534,7 +537,7 @@ describe('what a model writes is read in time', () => {
             for (const event of read({ data: '' })) if ('text' in event) said += event.text!.length
             // White space alone is nothing said.
             if (flood.trim() !== '') expect(said).toBeGreaterThan(0)
-          }, 150)
+          }, 600)
           expect({ size, ms: ms < 600 ? 0 : ms }).toEqual({ size, ms: 0 })
         }
     },
@@ -586,7 +589,7 @@ describe('forms', () => {
             for (let at = 0; at < bytes.length; at += size) parser.push(bytes.subarray(at, at + size))
             parser.end()
           }).toThrow(MultipartError)
-        }, 300)
+        }, 1500)
         expect(ms).toBeLessThan(1500)
       }
     },
@@ -834,6 +837,8 @@ function forwardedLie(
   relayed(format.forward.relay('public', request), family.bytes(pieces), size)
 }
 
+const lieSeeds = newSeedsOf(5)
+
 describe.each(families.map(family => [family.name, family] as const))(
   'an upstream that lies in the words of %s',
   (name, family) => {
@@ -841,7 +846,7 @@ describe.each(families.map(family => [family.name, family] as const))(
       const outcomes = { read: 0, refused: 0 }
       const failures = new Map<string, string>()
       for (const fixture of family.fixtures)
-        for (const seed of seedsOf(15)) {
+        for (const seed of lieSeeds) {
           const random = new Random(seed)
           const body = fixture.whole === undefined ? undefined : lie(random, fixture.whole)
           const pieces = fixture.stream && lyingPieces(random, fixture.stream)

@@ -15,6 +15,15 @@ export function seedsOf(usual: number): readonly number[] {
   return Array.from({ length: count }, (_, at) => at + 1)
 }
 
+/**
+ * Seeds that are new in each run, so that several runs try more; a failure has to name its seed. `SEEDS=n` for more,
+ * `FIRST_SEED=n` to begin with one that failed.
+ */
+export function newSeedsOf(usual: number): readonly number[] {
+  const first = Number(process.env.FIRST_SEED ?? 1 + Math.floor(Math.random() * 1_000_000))
+  return seedsOf(usual).map(seed => first + seed - 1)
+}
+
 /** Runs a property with every seed; a failure names its seed. */
 export function forSeeds(seeds: readonly number[], property: (random: Random, seed: number) => void): void {
   for (const seed of seeds)
