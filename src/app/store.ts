@@ -350,7 +350,7 @@ function openTail({ redisUrl }: ServeOptions, { sign }: Installation) {
 }
 
 function openLedgerOf(
-  { databaseUrl, dataDirectory }: ServeOptions,
+  { databaseUrl, dataDirectory, journalSegmentBytes }: ServeOptions,
   logger: Logger,
   { openedFile, isSilent }: Database,
   hooks: { retention(): LedgerRetention; settled(row: LedgerRow): void },
@@ -360,6 +360,7 @@ function openLedgerOf(
     openedFile,
     isSilent,
     journalDirectory: join(dataDirectory, 'journal'),
+    ...(journalSegmentBytes && { segmentBytes: journalSegmentBytes }),
     clock,
     ...hooks,
     report: problem => logger.error('the ledger reports a problem', { problem }),

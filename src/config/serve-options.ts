@@ -25,6 +25,8 @@ export interface ServeOptions {
   readonly readFile?: ConfigReader | undefined
   /** Policies of a program that embeds the gateway, asked after the access to models (`policies/index.ts`). */
   readonly policies?: readonly Policy[]
+  /** Of a file of the journal, written with zeros when it is made; absent = 2 MiB. Less where gateways end soon. */
+  readonly journalSegmentBytes?: number
 }
 
 /** The result of a reload; the new settings apply completely or not at all. */

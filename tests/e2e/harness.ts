@@ -63,6 +63,9 @@ export interface Gateway {
   stop(): Promise<void>
 }
 
+/** Two are written at each start; room for the calls of most tests. */
+const journalSegmentBytes = 256 * 1024
+
 /** `{simulator}` in the text stands for the simulator's address. */
 export const standardConfig = `
 model_list:
@@ -120,6 +123,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     redisUrl: store.redisUrl,
     environment: { MODELGATE_LOG_LEVEL: 'off', MODELGATE_DRAIN_DELAY_MS: '0', ...options.environment },
     rootPath: options.rootPath,
+    journalSegmentBytes,
     ...(options.policies && { policies: options.policies }),
     ...(options.keyPepper && { keyPepper: new Secret(options.keyPepper) }),
   })

@@ -56,7 +56,7 @@ interface LedgerOptions {
   readonly note?: (text: string, backlog: Backlog) => void
   /** Called with each row once it is in the journal. */
   readonly settled?: (row: LedgerRow) => void
-  /** 2 MiB unless a test sets it. */
+  /** Of a file of the journal; absent = 2 MiB. */
   readonly segmentBytes?: number
 }
 
