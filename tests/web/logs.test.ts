@@ -1,6 +1,6 @@
 /** The page of calls: filtered by text, walked by arrows, and safe against texts of others. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import type { Browser } from 'playwright-core'
+import type { Browser, Route } from 'playwright-core'
 import { standardConfig } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { until } from '../support/until.ts'
@@ -238,7 +238,16 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
   })
 
   test('a list that cannot be live says so, is read again by hand, and becomes live by itself', async () => {
-    const { page, close } = await openLogs('?q=model:fault/status-400')
+    const { page, close } = await openLogs()
+    // The calls are counted before there is one, and the answer is late.
+    const released = Promise.withResolvers<void>()
+    const holdCount = async (route: Route) => {
+      const response = await route.fetch()
+      await released.promise
+      await route.fulfill({ response }).catch(() => {})
+    }
+    await page.route('**/spend/logs/histogram*', holdCount, { times: 1 })
+    await goTo(page, '/logs?q=model:fault/status-400')
     await page.getByText('Nothing matches').waitFor()
     const stream = '**/spend/logs/events*'
     await page.route(stream, route => route.abort())
@@ -247,6 +256,7 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     const id = await call(await gateway.key(), 'fault/status-400')
     while ((await gateway.rows(`&request_id=${id}`)).length === 0) await Bun.sleep(20)
     await page.getByRole('button', { name: 'Refresh' }).click()
+    released.resolve()
     await page.getByText('Calls: 1').waitFor()
     await page.unroute(stream)
     await page.getByText('The list is not live').waitFor({ state: 'detached' })

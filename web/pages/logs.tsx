@@ -60,8 +60,9 @@ function useCalls(filter: string, range: string) {
   })
   const queries = useQueryClient()
   const reload = useCallback(() => {
-    void queries.invalidateQueries({ queryKey })
-    void queries.invalidateQueries({ queryKey: histogramQuery(logQuery).queryKey })
+    // A first read that is under way may be older than what the list is read again for, and would not begin again.
+    for (const key of [queryKey, histogramQuery(logQuery).queryKey])
+      void queries.cancelQueries({ queryKey: key }).then(() => queries.invalidateQueries({ queryKey: key }))
   }, [queries, queryKey, logQuery])
   return { calls, rows: calls.data?.pages.flatMap(page => page.data), unread, logQuery, queryKey, reload }
 }

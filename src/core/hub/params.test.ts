@@ -46,7 +46,14 @@ test('models of one provider differ', () => {
     bedrock('anthropic.claude-sonnet-4-5-20250929-v1:0'),
     bedrock('meta.llama3-3-70b-instruct-v1:0'),
   ]
-  expect(lost(llama, claude)).toEqual(['tool_choice', 'function_call', 'reasoning_effort', 'top_k', 'thinking'])
+  expect(lost(llama, claude)).toEqual([
+    'tool_choice',
+    'parallel_tool_calls',
+    'function_call',
+    'reasoning_effort',
+    'top_k',
+    'thinking',
+  ])
   const vertex = (model: string) =>
     params({
       provider: 'vertex_ai',
