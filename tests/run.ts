@@ -109,8 +109,10 @@ const results: FileResult[] = []
 /** `untilS`: when it ended, in seconds of the run. */
 const processes: (ProcessResult & { files: readonly string[]; untilS: number })[] = []
 
-const templates = await makeDatabaseTemplates(process.env.TEST_DATABASE_URL)
-const workers = await joinWorkers(root)
+const [templates, workers] = await Promise.all([
+  makeDatabaseTemplates(process.env.TEST_DATABASE_URL),
+  joinWorkers(root),
+])
 /** For gateways in processes of their own: tests/support/gateway-process.ts. */
 const gatewayProgram = programPath(process.execPath)
 await Promise.all([

@@ -30,7 +30,8 @@ test('windowed rules add at most 40 ms to the median of the tokens', async () =>
       })
     return await upstream.measure(open, 5)
   }
-  const [bare, guarded] = [await measure([]), await measure(['pii', 'names', 'tickets'])]
+  // Side by side, so that both meet the same machine.
+  const [bare, guarded] = await Promise.all([measure([]), measure(['pii', 'names', 'tickets'])])
   console.log('without guardrails', bare, 'with them', guarded)
   expect(guarded.tokens).toBe(300)
   expect(guarded.p50Ms - bare.p50Ms).toBeLessThan(40)

@@ -46,6 +46,9 @@ function cachedShapes(source: string, packages: readonly string[]): TypeShapes {
   return shapes
 }
 
+/** Files of packages and of the language, which each program of a process needs again. */
+const parsed = new Map<string, ts.SourceFile | undefined>()
+
 function extract(source: string): TypeShapes {
   const name = join(root, 'tests', 'vendors', 'extracted-types.ts')
   const options: ts.CompilerOptions = {
@@ -59,8 +62,12 @@ function extract(source: string): TypeShapes {
   }
   const host = ts.createCompilerHost(options)
   const read = host.getSourceFile.bind(host)
-  host.getSourceFile = (file, target) =>
-    file === name ? ts.createSourceFile(file, source, target, true) : read(file, target)
+  host.getSourceFile = (file, target) => {
+    if (file === name) return ts.createSourceFile(file, source, target, true)
+    const text = parsed.get(file) ?? read(file, target)
+    parsed.set(file, text)
+    return text
+  }
   const program = ts.createProgram([name], options, host)
   const text = program.getSourceFile(name)!
   const [problem] = program.getSemanticDiagnostics(text)
