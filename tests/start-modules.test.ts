@@ -18,14 +18,14 @@ function loadedWith(entry: string): Set<string> {
 
 test('neither YAML nor the schema of the configuration file is loaded by a gateway, but by its process for that', () => {
   const parts = ['yaml', 'config/file/parse.ts', 'config/file/schema.ts', 'config/sent-objects.ts']
-  const gateway = loadedWith('main.ts')
+  const gateway = loadedWith('cli/serve.ts')
   expect(gateway).toContain('app/assemble.ts')
   expect(parts.filter(one => gateway.has(one))).toEqual([])
   expect(parts.slice(0, 3).filter(one => !loadedWith('config/file/config-worker.ts').has(one))).toEqual([])
 })
 
 test('what counts limits over Redis is not loaded without a Redis', () => {
-  const gateway = loadedWith('main.ts')
+  const gateway = loadedWith('cli/serve.ts')
   expect(gateway).toContain('store/limits/limiter-memory.ts')
   expect(['limiter-redis', 'grant-script', 'redis-link'].filter(one => gateway.has(`store/limits/${one}.ts`))).toEqual(
     [],
@@ -33,7 +33,7 @@ test('what counts limits over Redis is not loaded without a Redis', () => {
 })
 
 test('what compiles guardrails and searches texts is not loaded without a guardrail', () => {
-  const gateway = loadedWith('main.ts')
+  const gateway = loadedWith('cli/serve.ts')
   expect(gateway).toContain('guardrails/policies.ts')
   const parts = ['guardrails/call-guards.ts', 'guardrails/compile.ts', 'lib/linear-regex/index.ts']
   expect(parts.filter(one => gateway.has(one))).toEqual([])

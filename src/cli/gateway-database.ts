@@ -6,7 +6,8 @@ import { openDatabase } from '../store/database/open.ts'
 import type { Database } from '../store/database/open.ts'
 import type { CommandInput } from './command.ts'
 import { explainFailure } from './failures.ts'
-import { databaseUrl, dataDirectory, nonEmpty } from './options.ts'
+import { databaseUrl } from './file-settings.ts'
+import { dataDirectory, nonEmpty } from './options.ts'
 
 /**
  * Opens the database of a gateway, brings it to this program's version, and creates none: with a wrong directory a new,

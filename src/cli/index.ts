@@ -1,8 +1,7 @@
 /** `modelgate <command>`: finds the command, checks its flags, runs it. */
 import { helpOf, parseFlags, print, printError, UsageError } from './command.ts'
-import type { Command } from './command.ts'
+import { commandOf, overview, unknown } from './commands.ts'
 import { endWithLauncher } from './launcher.ts'
-import { serve } from './serve.ts'
 
 /** Returns the exit code: 0 success, 1 failure, 2 usage error. */
 export async function main(
@@ -11,11 +10,11 @@ export async function main(
 ): Promise<number> {
   const [first, second] = args
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
-    print((await import('./commands.ts')).overview())
+    print(await overview())
     return first === undefined ? 2 : 0
   }
   const command = await commandOf(first === '--version' ? 'version' : first, second)
-  if (!command) return (await import('./commands.ts')).unknown(first, second)
+  if (!command) return unknown(first, second)
   const rest = args.slice(command.name.split(' ').length)
   if (rest.includes('--help') || rest.includes('-h')) {
     print(helpOf(command))
@@ -28,10 +27,4 @@ export async function main(
     printError(error instanceof Error ? error.message : String(error))
     return error instanceof UsageError ? 2 : 1
   }
-}
-
-async function commandOf(first: string, second: string | undefined): Promise<Command | undefined> {
-  if (first === serve.name) return serve
-  const { commands } = await import('./commands.ts')
-  return commands.find(one => one.name === `${first} ${second}`) ?? commands.find(one => one.name === first)
 }

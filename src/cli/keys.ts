@@ -18,7 +18,8 @@ import { createTenancyStore } from '../store/tenancy/store.ts'
 import type { Command, CommandInput, FlagValues } from './command.ts'
 import { print, printError, table, UsageError, writeFully } from './command.ts'
 import { withDatabase } from './gateway-database.ts'
-import { configFile, configFlag, dataFlag, generalSettings, jsonFlag, nonEmpty, readConfig } from './options.ts'
+import { generalSettings, readConfig } from './file-settings.ts'
+import { configFile, configFlag, dataFlag, jsonFlag, nonEmpty } from './options.ts'
 
 const listMax = 1000
 

@@ -2,12 +2,9 @@
  * Flags and environment variables that several commands share. Flags override the environment, which overrides
  * defaults.
  */
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Environment } from '../config/environment.ts'
-import type { Config } from '../config/file/schema.ts'
-import { openSettings } from '../config/settings-source.ts'
-import { databaseUrlProblem, redisUrlProblem } from '../config/file/value-checks.ts'
-import { providers } from '../providers/index.ts'
+import { redisUrlProblem } from '../config/file/value-checks.ts'
 import type { Flag, FlagValues } from './command.ts'
 import { UsageError } from './command.ts'
 
@@ -30,38 +27,6 @@ export function configFile(flags: FlagValues, environment: Environment): string 
 /** An absolute path, which does not need to exist. */
 export function dataDirectory(flags: FlagValues, environment: Environment): string {
   return resolve(text(flags['data-dir']) ?? nonEmpty(environment.MODELGATE_DATA_DIR) ?? '.modelgate')
-}
-
-type GeneralSettings = NonNullable<Config['general_settings']>
-
-/** The configuration file. Throws ConfigError. */
-export async function readConfig(flags: FlagValues, environment: Environment): Promise<Config> {
-  return (await openSettings({ configFile: configFile(flags, environment), environment, providers })).config()
-}
-
-/** `general_settings` of the configuration file, for settings needed before serving. Throws ConfigError. */
-export async function generalSettings(flags: FlagValues, environment: Environment): Promise<GeneralSettings> {
-  return (await readConfig(flags, environment)).general_settings ?? {}
-}
-
-/**
- * `DATABASE_URL`, else the configuration file's, else the embedded database in the data directory. `general` = the
- * file's settings where they have been read. Throws UsageError and ConfigError.
- */
-export async function databaseUrl(
-  flags: FlagValues,
-  environment: Environment,
-  general?: GeneralSettings,
-): Promise<string> {
-  const fromEnvironment = nonEmpty(environment.DATABASE_URL)
-  const given = fromEnvironment ?? (general ?? (await generalSettings(flags, environment))).database_url
-  if (given === undefined) return `sqlite:${join(dataDirectory(flags, environment), 'modelgate.sqlite')}`
-  const problem = databaseUrlProblem(given)
-  if (problem !== undefined)
-    throw new UsageError(
-      `${fromEnvironment === undefined ? 'general_settings.database_url' : 'DATABASE_URL'} ${problem}`,
-    )
-  return given
 }
 
 /** `REDIS_URL`; undefined = limits are counted in this process. Throws UsageError. */

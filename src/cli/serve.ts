@@ -11,18 +11,8 @@ import { Secret } from '../lib/secret.ts'
 import type { Command, CommandInput } from './command.ts'
 import { printError, UsageError, writeFully } from './command.ts'
 import { explainFailure } from './failures.ts'
-import {
-  configFile,
-  configFlag,
-  databaseUrl,
-  dataDirectory,
-  dataFlag,
-  generalSettings,
-  nonEmpty,
-  portNumber,
-  redisUrl,
-  text,
-} from './options.ts'
+import { databaseUrl, generalSettings } from './file-settings.ts'
+import { configFile, configFlag, dataDirectory, dataFlag, nonEmpty, portNumber, redisUrl, text } from './options.ts'
 
 /** One Ctrl-C may arrive several times: from the terminal, from npm, from the launcher. Later signals force an exit. */
 const sameSignalMs = 1000
