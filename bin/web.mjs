@@ -31,6 +31,8 @@ const makingMsMax = 180_000
 /** Browsers may still load parts of the pages that were served before. */
 const olderKept = 2
 const compressible = /\.(js|css|svg|md)$/
+/** The best, 11, takes 2.7 in place of 0.1 s of the first start for 7 % fewer bytes. */
+const brotliQuality = 9
 const licensesFile = 'licenses.md'
 /** Packages of workers: Vite's list of licences has those of the page alone. */
 const workerPackages = ['highlight.js']
@@ -90,7 +92,7 @@ export async function makeWeb(target, { development = false } = {}) {
 
 function compress(file) {
   const bytes = readFileSync(file)
-  const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY }
+  const params = { [constants.BROTLI_PARAM_QUALITY]: brotliQuality }
   writeFileSync(`${file}.br`, brotliCompressSync(bytes, { params }))
   writeFileSync(`${file}.gz`, gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION }))
 }
