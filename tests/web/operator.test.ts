@@ -209,6 +209,7 @@ describe.skipIf(!hasChromium)('pages of the operator', () => {
     await confirm.getByText(/use this credential/).waitFor()
     expect(await confirm.getByRole('textbox').inputValue()).toBe('of-two')
     await confirm.getByRole('button', { name: 'Cancel' }).click()
+    await confirm.waitFor({ state: 'detached' })
     await remove.click()
     await confirm.waitFor()
     expect(await confirm.getByRole('alert').count()).toBe(0)
