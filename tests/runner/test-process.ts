@@ -46,7 +46,7 @@ export async function runTestFiles(
   environment: Readonly<Record<string, string>>,
 ): Promise<ProcessResult> {
   const fromMs = performance.now()
-  const preload = environment.TEST_JOINED_WORKERS ? ['--preload', `${import.meta.dir}/joined-workers-preload.ts`] : []
+  const preload = ['--preload', `${import.meta.dir}/preload.ts`]
   const words = ['test', ...preload, '--timeout', String(testTimeoutMs), ...files.map(file => `./${file}`)]
   const child = Bun.spawn([process.execPath, ...words], {
     cwd: root,
