@@ -24,7 +24,7 @@ import {
 import type { Json } from '../fuzz/hostile-bodies.ts'
 import { schemaOf } from '../../src/endpoints/openapi/zod-schema.ts'
 import { sampleOf } from '../fuzz/sample-body.ts'
-import { Random, seedsOf } from '../property/random.ts'
+import { Random, newSeedsOf, seedsOf } from '../property/random.ts'
 import { masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
@@ -298,8 +298,9 @@ describe('bodies', () => {
   test.each(attacks.map(one => [`${one.at} ${String(one.body.model ?? '')}`, one] as const))(
     '%s: what is wrong is refused in the words of the dialect',
     async (_name, { at, path, body, dialect, admin }) => {
-      const random = new Random(7)
-      const bodies = pathsIn(body).flatMap(place => seedsOf(3).map(() => ({ place, poison: random.pick(poisons) })))
+      // Others in each run; a complaint names its own.
+      const random = new Random(newSeedsOf(1)[0]!)
+      const bodies = pathsIn(body).flatMap(place => seedsOf(2).map(() => ({ place, poison: random.pick(poisons) })))
       const before = gateway.simulator.truth.entries.length
       const complaints = new Map<string, string>()
       let refused = 0
@@ -323,7 +324,7 @@ describe('bodies', () => {
 
 describe('bombs', () => {
   const everywhere: Readonly<Record<string, string>> = {
-    'a million levels': `{"a":${'['.repeat(1_000_000)}`,
+    'a hundred thousand levels': `{"a":${'['.repeat(100_000)}`,
     'a list of three hundred thousand': `{"a":[${'0,'.repeat(300_000)}0]}`,
     'no JSON': '{"a":',
     'no object': '"x"',

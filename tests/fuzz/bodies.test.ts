@@ -213,6 +213,9 @@ function placeOf(error: unknown): string {
   return [String(error), ...lines.map(line => line.trim().replace(/.*\/src\//, 'src/'))].join(' < ')
 }
 
+/** Of the values at a place those that one run tries, others each time; a failure names its own. `SEEDS=5` = all. */
+const share = Math.min(seedsOf(2).length / 5, 1)
+
 describe.each(dialects.map(one => [one.format.dialect, one] as const))('%s', (_name, { format, body, own }) => {
   const paths = pathsIn(body).filter(path => !own || path.length === 1 || own.includes(String(path[0])))
 
@@ -221,12 +224,13 @@ describe.each(dialects.map(one => [one.format.dialect, one] as const))('%s', (_n
     expect(outcome(format, JSON.stringify(body))).toBe('accepted')
   })
 
-  test('each value at each place replaced: a refusal or a request, never a failure', () => {
+  test('each place replaced by two values of five: a refusal or a request, never a failure', () => {
     const failures = new Map<string, string>()
+    const random = new Random(newSeedsOf(1)[0]!)
     let refused = 0
     for (const path of paths) {
       const withPoison = poisonedAt(body, path)
-      for (const poison of poisons) {
+      for (const poison of poisons.filter(() => random.chance(share))) {
         const result = outcome(format, withPoison(poison))
         if (result === 'refused') refused++
         else if (result !== 'accepted' && !failures.has(result.failed))
@@ -234,14 +238,14 @@ describe.each(dialects.map(one => [one.format.dialect, one] as const))('%s', (_n
       }
     }
     expect([...failures]).toEqual([])
-    expect(refused).toBeGreaterThan(20)
+    expect(refused).toBeGreaterThan(8)
   }, 60_000)
 
   test('the same in fields that are too large to be inspected', () => {
     const failures = new Map<string, string>()
-    const random = new Random(3)
+    const random = new Random(newSeedsOf(1)[0]!)
     for (const path of paths.filter(one => one.length > 1))
-      for (const _seed of seedsOf(2)) {
+      for (const _seed of seedsOf(1)) {
         const poison = random.pick(poisons)
         // The other fields are mostly as small as they are: each pad is read by every upstream.
         const large = random.chance(0.05) ? padded(body) : { ...body, ...padded({ [path[0]!]: body[path[0]!] }) }

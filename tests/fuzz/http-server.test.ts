@@ -4,6 +4,7 @@ import type { ServerRequest } from '../../src/http/server/server-request.ts'
 import { echo, FakeConnection, HandStream, readAnswers, text } from '../support/network/http-server-rig.ts'
 import { interesting, mutate, randomFrom, split } from './bytes.ts'
 import { conversationSeeds } from './seeds.ts'
+import { newSeedsOf } from '../property/random.ts'
 
 /** At once without the body, whole, piece by piece, as a stream, or without ever asking for the body. */
 async function answered(request: ServerRequest): Promise<Answer> {
@@ -113,10 +114,12 @@ test('the conversations say what they should', async () => {
   ])
 })
 
-test('6,000 mutated conversations: no crash, no hang, no second answer; splits change nothing', async () => {
-  const random = randomFrom(20261121)
+test('2,500 mutated conversations: no crash, no hang, no second answer; splits change nothing', async () => {
+  const [seed = 0] = newSeedsOf(1)
+  console.log(`mutated conversations: seed ${seed} (FIRST_SEED)`)
+  const random = randomFrom(seed)
   let refusals = 0
-  for (let i = 0; i < 6000; i++) {
+  for (let i = 0; i < 2500; i++) {
     const bytes = mutate(conversationSeeds[i % conversationSeeds.length]!, random)
     const atOnce = await outcome([bytes])
     const inParts = await outcome(split(bytes, random, 60))
@@ -124,7 +127,7 @@ test('6,000 mutated conversations: no crash, no hang, no second answer; splits c
       throw new Error(`differs by split: ${JSON.stringify(bytes.toString('latin1'))}\n${atOnce.said}\n${inParts.said}`)
     if (atOnce.said.includes('refused')) refusals++
   }
-  expect(refusals).toBeWithin(1500, 5500)
+  expect(refusals).toBeWithin(600, 2300)
 })
 
 test('2,000 pieces of garbage never become a request', async () => {

@@ -70,16 +70,15 @@ regional_processing_uplift_multiplier_eu regional_processing_uplift_multiplier_u
   .trim()
   .split(/\s+/)
 
-const read = (mode: string, section: string, price: unknown) =>
+/** Of one deployment for each of `prices`. */
+const read = (mode: string, section: string, ...prices: readonly object[]) =>
   readSettings({
     text: JSON.stringify({
-      model_list: [
-        {
-          model_name: 'm',
-          litellm_params: { model: 'groq/x', api_key: 'k', ...(section === 'litellm_params' && (price as object)) },
-          model_info: { mode, ...(section === 'model_info' && (price as object)) },
-        },
-      ],
+      model_list: prices.map((price, at) => ({
+        model_name: `m${at}`,
+        litellm_params: { model: 'groq/x', api_key: 'k', ...(section === 'litellm_params' && price) },
+        model_info: { mode, ...(section === 'model_info' && price) },
+      })),
     }),
     environment: {},
     providers,
@@ -87,14 +86,16 @@ const read = (mode: string, section: string, price: unknown) =>
 
 test.each(['litellm_params', 'model_info'])('in %s', section => {
   const silent: string[] = []
-  for (const mode of ['chat', 'audio_speech', 'audio_transcription', 'image_generation'])
-    for (const key of listed) {
-      const { settings, mistakes, warnings } = read(mode, section, { [key]: key.includes('uplift') ? '1.1' : '1e-06' })
-      expect([key, mistakes]).toEqual([key, []])
-      const { prices } = settings!.deployments[0]!
-      const isWarned = warnings.some(text => text.includes(`.${key}: has no effect here`))
+  for (const mode of ['chat', 'audio_speech', 'audio_transcription', 'image_generation']) {
+    const entries = listed.map(key => ({ [key]: key.includes('uplift') ? '1.1' : '1e-06' }))
+    const { settings, mistakes, warnings } = read(mode, section, ...entries)
+    expect(mistakes).toEqual([])
+    for (const [at, key] of listed.entries()) {
+      const { prices } = settings!.deployments[at]!
+      const isWarned = warnings.some(text => text.includes(`.${at}.${section}.${key}: has no effect here`))
       if ((prices === null) !== isWarned) silent.push(`${key} of a model for ${mode}`)
     }
+  }
   expect(silent).toEqual([])
 })
 

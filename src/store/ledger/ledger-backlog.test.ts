@@ -18,7 +18,7 @@ const rowsOf = (count: number) => Array.from({ length: count }, () => exampleRow
 
 test('the backlog is told from the first moment on: bytes, records and age, then that there is none', async () => {
   const at = await place()
-  const rows = rowsOf(30_000)
+  const rows = rowsOf(15_000)
   const left = leaveJournal(at.journal, rows, { start })
   const notes: [text: string, records: number][] = []
   const ledger = await openLedger({
@@ -28,10 +28,10 @@ test('the backlog is told from the first moment on: bytes, records and age, then
     note: (text, { records }) => notes.push([text, records]),
   })
   const { bytes, records, sinceMs } = ledger.backlog()
-  expect(records).toBe(60_000)
+  expect(records).toBe(30_000)
   expect(bytes / (left.position.offset + (left.position.sequence - 1) * 2 ** 21)).toBeWithin(0.99, 1.01)
   expect(sinceMs).toBe(leftAtMs)
-  expect(notes).toEqual([[expect.stringContaining('earlier processes'), 60_000]])
+  expect(notes).toEqual([[expect.stringContaining('earlier processes'), 30_000]])
   // It falls with what is stored.
   let before = records
   while (before > 0) {
@@ -42,7 +42,7 @@ test('the backlog is told from the first moment on: bytes, records and age, then
     before = now.records
   }
   expect(ledger.backlog()).toEqual({ bytes: 0, records: 0, sinceMs: Infinity })
-  expect(storedRows(at).size).toBe(30_000)
+  expect(storedRows(at).size).toBe(15_000)
   expect(notes.map(([text]) => text)).toEqual([expect.anything(), 'all rows of earlier processes are stored'])
   await ledger.close()
 }, 60_000)
@@ -63,7 +63,7 @@ test('records of this process count from when they are written until they are st
 
 test('rows of new calls are visible while earlier ones are still being stored', async () => {
   const at = await place()
-  const earlier = rowsOf(80_000)
+  const earlier = rowsOf(50_000)
   leaveJournal(at.journal, earlier, { start })
   const ledger = await open(at)
   for (let round = 0; round < 3; round++) {
@@ -71,11 +71,11 @@ test('rows of new calls are visible while earlier ones are still being stored', 
     record(ledger, row)
     expect((await ledger.query({ limit: 1, requestId: row.request_id })).rows).toEqual([row])
     // Had it waited for the others, nothing would be left of them.
-    expect(ledger.backlog().records).toBeGreaterThan(20_000)
+    expect(ledger.backlog().records).toBeGreaterThan(10_000)
   }
   await until(() => ledger.backlog().bytes === 0)
   const stored = storedRows(at)
-  expect([stored.size, earlier.every(row => stored.get(row.request_id) === 'success')]).toEqual([80_003, true])
+  expect([stored.size, earlier.every(row => stored.get(row.request_id) === 'success')]).toEqual([50_003, true])
   await ledger.close()
   expect(problems).toEqual([])
 }, 60_000)
@@ -104,13 +104,13 @@ test('what is stored of a large backlog leaves the disk, and is not read again a
 
 test('a missing segment of a large backlog is counted, and the rest is stored', async () => {
   const at = await place()
-  leaveJournal(at.journal, rowsOf(30_000), { start })
+  leaveJournal(at.journal, rowsOf(15_000), { start })
   rmSync(segmentPath(at.journal, { start, sequence: 3 }))
   const ledger = await open(at)
   await until(() => ledger.backlog().bytes === 0)
   expect(ledger.missingSegments()).toBe(1)
   // Each record of a call that is not stored as its own is lost; calls that lost one of two are on the edges.
-  const missing = 30_000 - [...storedRows(at).values()].filter(outcome => outcome === 'success').length
+  const missing = 15_000 - [...storedRows(at).values()].filter(outcome => outcome === 'success').length
   expect(ledger.lostRecords()).toBeWithin(2 * missing - 2, 2 * missing + 3)
   expect(problems).toEqual([expect.stringContaining(`${ledger.lostRecords()} records`)])
 })
