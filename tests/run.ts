@@ -77,7 +77,7 @@ if (files.length === 0) {
 const measures = (file: string) => /\.timing\.test\.ts$/.test(file)
 /** Of these, what others take of the machine might also hide something. */
 const comparesTimes = (file: string) =>
-  /^tests\/(e2e\/passwords|guardrails\/stream-delay|web\/first-view)\.timing\.test\.ts$/.test(file)
+  /^tests\/(e2e\/passwords|guardrails\/stream-delay)\.timing\.test\.ts$/.test(file)
 /**
  * What mostly waits, for time to pass or for processes that it kills and starts, takes turns of its own beside the
  * others, and theirs when it is done. A load counts calls, rows and bytes, and holds on a machine that has other work.
@@ -99,7 +99,8 @@ const grouped = (list: readonly string[]) =>
 const browsers = grouped(together.filter(drivesBrowser))
 const others = grouped(together.filter(file => !drivesBrowser(file)))
 const waiting = eachAlone(files.filter(waits).sort())
-const timing = files.filter(file => measures(file) && !waits(file)).sort()
+// The longest, those of whole gateways, come first.
+const timing = files.filter(file => measures(file) && !waits(file)).toSorted((one, other) => (one < other ? 1 : -1))
 const bounds = grouped(timing.filter(file => !comparesTimes(file)))
 /** With nothing beside it. */
 const last = grouped(timing.filter(comparesTimes))

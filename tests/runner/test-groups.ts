@@ -1,9 +1,10 @@
 /** Which test files take turns in a process, and which have one of their own. */
 
-/** In a process: so few that its end is near when the others end (with 16, the last ran 25 s alone). */
-const filesTogetherMax = 12
-/** Of a browser, which takes 2 s of processors to begin with and is quicker with each page. */
-const pageFilesTogetherMax = 16
+/**
+ * In a process: loading the program takes half a second of a processor, and a browser two. With more, the last group
+ * runs on beside no other.
+ */
+const filesTogetherMax = 16
 
 /**
  * What only a process as a whole has: a file that names one of them changes it for those behind it, or reads what they
@@ -43,8 +44,8 @@ const roomOf = (file: string): string =>
  */
 export function groupsOf(files: readonly string[], textOf: (file: string) => string): string[][] {
   const rooms = Map.groupBy(files, file => (needsProcess(textOf(file)) ? file : roomOf(file)))
-  return [...rooms].flatMap(([room, inRoom]) => {
-    const count = Math.ceil(inRoom.length / (room === 'tests/web' ? pageFilesTogetherMax : filesTogetherMax))
+  return [...rooms.values()].flatMap(inRoom => {
+    const count = Math.ceil(inRoom.length / filesTogetherMax)
     return Array.from({ length: count }, (_, first) => inRoom.filter((_, at) => at % count === first))
   })
 }

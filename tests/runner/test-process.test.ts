@@ -70,7 +70,7 @@ test('files in which only bounds of time failed are named, to run again alone', 
 })
 
 test('files of a room share processes evenly; one that reaches its process has one of its own', () => {
-  const files = Array.from({ length: 13 }, (_, at) => `tests/e2e/${at}.test.ts`)
+  const files = Array.from({ length: 17 }, (_, at) => `tests/e2e/${at}.test.ts`)
   const alone = ['tests/e2e/memory.test.ts', 'src/lib/signals.test.ts']
   const texts = new Map([
     [alone[0]!, 'const before = process.memoryUsage().rss'],

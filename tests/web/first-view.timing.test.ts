@@ -116,13 +116,12 @@ describe.skipIf(!hasChromium)('the first view of the pages', () => {
     test(`/ui/${path} can be used within a second`, async () => {
       const views: View[] = []
       const best = (of: keyof View) => Math.min(...views.map(one => one[of]))
-      while (views.length < viewsMax && !(best('interactiveMs') <= interactiveMsMax))
-        views.push(await view(path, press))
+      // Where others keep the processors from the browser, the work of the page alone is judged.
+      const judged = () => best(loadavg()[0]! > availableParallelism() ? 'processorMs' : 'interactiveMs')
+      while (views.length < viewsMax && !(judged() <= interactiveMsMax)) views.push(await view(path, press))
       console.log(
         `/ui/${path}: ${best('interactiveMs').toFixed(0)} ms, of the processor ${best('processorMs').toFixed(0)} ms`,
       )
-      // Where others keep the processors from the browser, the work of the page alone is judged.
-      const isBusy = loadavg()[0]! > availableParallelism()
-      expect(isBusy ? best('processorMs') : best('interactiveMs')).toBeLessThanOrEqual(interactiveMsMax)
+      expect(judged()).toBeLessThanOrEqual(interactiveMsMax)
     })
 })
