@@ -8,6 +8,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
+import { errorCode } from '../../lib/error-code.ts'
 import { schemaMark, schemaMarkQuery, SqliteFile } from '../../platform/sqlite-file-guard.ts'
 import type { OpenedFile, SchemaMark } from '../../platform/sqlite-file-guard.ts'
 import { explainDamage } from './sqlite-damage.ts'
@@ -228,7 +229,13 @@ class SqliteConnection {
  */
 function makePrivate(path: string): void {
   if (!existsSync(path)) return closeSync(openSync(path, 'a', 0o600))
-  for (const suffix of ['', '-wal', '-shm']) if (existsSync(path + suffix)) chmodSync(path + suffix, 0o600)
+  for (const suffix of ['', '-wal', '-shm'])
+    try {
+      chmodSync(path + suffix, 0o600)
+    } catch (error) {
+      // The last of other processes that closes the database removes its logs, at any time.
+      if (suffix === '' || errorCode(error) !== 'ENOENT') throw error
+    }
 }
 
 async function readMark(sql: SQL, file: SqliteFile): Promise<SchemaMark | undefined> {
