@@ -58,7 +58,7 @@ function extract(source: string): TypeShapes {
     target: ts.ScriptTarget.ESNext,
     module: ts.ModuleKind.Preserve,
     moduleResolution: ts.ModuleResolutionKind.Bundler,
-    types: ['bun'],
+    types: [],
   }
   const host = ts.createCompilerHost(options)
   const read = host.getSourceFile.bind(host)
