@@ -74,6 +74,16 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(await burst(all, [even], { bound: 1, costOf: () => 1 })).toBe(100)
   })
 
+  test('a call that cost more than it reserved and the budget had is told in what was spent', async () => {
+    const all = await start()
+    const scope = budgetOf(1000)
+    all.settle(0, await takeAt(all.replicas[0]!, scope, 900), [scope], 1500)
+    expect(await takeAt(all.replicas[0]!, scope, 10)).toMatchObject({
+      allowed: false,
+      state: { limit: 1000, remaining: -500 },
+    })
+  })
+
   test('what the database says counts from the first call on, and a call that needs it waits', async () => {
     const all = await start([0, 5, 10])
     const scope = budgetOf(1000)

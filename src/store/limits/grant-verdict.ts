@@ -15,7 +15,11 @@ export function counterRefusal(
   { isReserved = false }: { readonly isReserved?: boolean } = {},
 ): LimitVerdict {
   const { scope, kind, limit, remaining, money } = counter
-  if (money) return budgetRefusal(money.scope, remaining, { isReserved, nowMs: systemClock.epochMs() })
+  if (money) {
+    // What is free is never below 0, however much more than the maximum was spent.
+    const left = Math.min(remaining, limit - money.budget.spent)
+    return budgetRefusal(money.scope, left, { isReserved, nowMs: systemClock.epochMs() })
+  }
   const retryAfterMs = Math.max(Math.ceil(waitMs), 1)
   const resetMs = kind === 'parallel_requests' ? retryAfterMs : windowMs
   return {
@@ -31,8 +35,8 @@ export function counterRefusal(
 const reservedRetryMs = 1000
 
 /**
- * A call that a budget has no room for. `left` = not spent, in nano-dollars; `isReserved` = it would fit but for what
- * other calls have reserved; `nowMs` = since 1970.
+ * A call that a budget has no room for. `left` = not spent, in nano-dollars, below 0 where more than the maximum was
+ * spent; `isReserved` = it would fit but for what other calls have reserved; `nowMs` = since 1970.
  */
 export function budgetRefusal(
   { id, budget }: BudgetScope,
