@@ -1,5 +1,6 @@
 /** Patterns in linear time: the same matches as JavaScript's engine, in whole texts and in pieces. */
 import { describe, expect, test } from 'bun:test'
+import { charSet, union, withBothCases } from './char-set.ts'
 import { linearPattern, literalPattern, PatternError } from './index.ts'
 
 const found = (pattern: string, text: string): string[] =>
@@ -103,4 +104,13 @@ test('patterns that hang other engines read each unit a few times', () => {
       pattern,
       0,
     ])
+})
+
+test('a large set gets the other case of each of its letters, as small ones do', () => {
+  const parts = Array.from({ length: 128 }, (_, at) => charSet([[at * 512, at * 512 + 511]]))
+  for (const from of [0, 1, 60])
+    expect(withBothCases(union(...parts.slice(from, from + 66)))).toEqual(
+      union(...parts.slice(from, from + 66).map(withBothCases)),
+    )
+  expect(found('(?i)[^a-y]', 'Zb')).toEqual(['Z'])
 })
