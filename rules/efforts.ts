@@ -26,3 +26,10 @@ export function fittedEffort(requested: string, taken: readonly string[]): Fitte
   for (const word of thinking) if (distance(word) <= distance(best)) best = word
   return { effort: best, lost: false }
 }
+
+/** The effort nearest to a budget of tokens; undefined = the model's default. */
+export function effortOfBudget(budgetTokens: number | undefined): 'low' | 'medium' | 'high' | undefined {
+  if (budgetTokens === undefined) return undefined
+  if (budgetTokens <= 2048) return 'low'
+  return budgetTokens <= 8192 ? 'medium' : 'high'
+}

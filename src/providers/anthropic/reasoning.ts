@@ -5,7 +5,7 @@
 import type { ChatRequest, ReasoningEffort } from '../../core/hub/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { ClaudeRule } from '../../../rules/claude.ts'
-import { fittedEffort } from '../../../rules/efforts.ts'
+import { effortOfBudget, fittedEffort } from '../../../rules/efforts.ts'
 
 const maxTokensDefault = 8192
 const budgetTokensMin = 1024
@@ -100,11 +100,4 @@ function wantedThinking(request: ChatRequest, context: ClaudeThinkingContext): C
     maxTokens: limit > budget ? limit : budget + Math.max(limit, answerTokensMin),
     on: true,
   }
-}
-
-/** The effort nearest to a budget of tokens; undefined = the model's default. */
-export function effortOfBudget(budgetTokens: number | undefined): 'low' | 'medium' | 'high' | undefined {
-  if (budgetTokens === undefined) return undefined
-  if (budgetTokens <= 2048) return 'low'
-  return budgetTokens <= 8192 ? 'medium' : 'high'
 }

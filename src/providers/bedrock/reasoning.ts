@@ -6,7 +6,8 @@
 import type { ChatRequest } from '../../core/hub/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { ClaudeRule } from '../../../rules/claude.ts'
-import { claudeThinking, effortOfBudget } from '../anthropic/reasoning.ts'
+import { effortOfBudget } from '../../../rules/efforts.ts'
+import { claudeThinking } from '../anthropic/reasoning.ts'
 import type { BedrockModel } from './model.ts'
 
 interface ThinkingContext {
