@@ -3,7 +3,7 @@
  * when a text first needs them. Each unit of a text costs one look-up with any pattern
  * (https://swtch.com/~rsc/regexp/regexp1.html).
  */
-import { wordUnits } from './char-set.ts'
+import { contains, wordUnits } from './char-set.ts'
 import type { CharSet } from './char-set.ts'
 import { PatternError } from './parse.ts'
 import type { Assertion, Node } from './parse.ts'
@@ -46,8 +46,8 @@ class Alphabet {
     const samples: number[] = []
     this.classOf = new Uint16Array(0x10000)
     for (const [at, from] of starts.entries()) {
-      const kind: Kind = from === 0 ? none : from === 10 || from === 13 ? newline : has(words, from) ? word : other
-      const signature = `${kind} ${sets.map(set => (has(set, from) ? 1 : 0)).join('')}`
+      const kind: Kind = from === 0 ? none : from === 10 || from === 13 ? newline : contains(words, from) ? word : other
+      const signature = `${kind} ${sets.map(set => (contains(set, from) ? 1 : 0)).join('')}`
       let id = classes.get(signature)
       if (id === undefined) {
         classes.set(signature, (id = classes.size))
@@ -58,13 +58,8 @@ class Alphabet {
     }
     this.size = classes.size
     this.kindOfClass = kinds
-    this.members = sets.map(set => Uint8Array.from(samples, sample => (has(set, sample) ? 1 : 0)))
+    this.members = sets.map(set => Uint8Array.from(samples, sample => (contains(set, sample) ? 1 : 0)))
   }
-}
-
-function has(set: CharSet, code: number): boolean {
-  for (let at = 0; at < set.length; at += 2) if (code >= set[at]! && code <= set[at + 1]!) return true
-  return false
 }
 
 interface Program {

@@ -55,7 +55,7 @@ const unitsAskedMax = 1024
 export function withBothCases(set: CharSet): CharSet {
   const ranges = rangesOf(set)
   const units = ranges.reduce((sum, [first, end]) => sum + end - first + 1, 0)
-  const pairs = units <= unitsAskedMax ? pairsOf(ranges) : allPairs().filter(([unit]) => has(ranges, unit))
+  const pairs = units <= unitsAskedMax ? pairsOf(ranges) : allPairs().filter(([unit]) => contains(set, unit))
   return pairs.length === 0 ? set : union(set, charSet(pairs.map(([, other]) => [other, other])))
 }
 
@@ -77,14 +77,13 @@ function pairsOf(ranges: readonly Range[]): CasePair[] {
 /** 2,800 of 65,535 units: to find them takes 10 ms, once. */
 const allPairs = lazy(() => pairsOf([[1, last]]))
 
-/** `ranges` in order. */
-function has(ranges: readonly Range[], unit: number): boolean {
-  let [low, high] = [0, ranges.length - 1]
+/** Whether the unit is in the set. */
+export function contains(set: CharSet, unit: number): boolean {
+  let [low, high] = [0, set.length / 2 - 1]
   while (low <= high) {
     const middle = (low + high) >> 1
-    const [first, end] = ranges[middle]!
-    if (unit < first) high = middle - 1
-    else if (unit > end) low = middle + 1
+    if (unit < set[2 * middle]!) high = middle - 1
+    else if (unit > set[2 * middle + 1]!) low = middle + 1
     else return true
   }
   return false
