@@ -1,7 +1,7 @@
 /** Sign-in with an identity provider that lies, and with ways back that were tampered with: each is refused. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
-import { generateKeyPair, SignJWT } from 'jose'
+import { SignJWT } from 'jose'
 import {
   Browser,
   clientId,
@@ -10,6 +10,7 @@ import {
   signInWith,
   startProvider,
   tokenOf,
+  unpublishedKey,
 } from '../support/sign-in/identity-provider.ts'
 import type { Lies, TestProvider } from '../support/sign-in/identity-provider.ts'
 import { startGateway } from './harness.ts'
@@ -69,7 +70,7 @@ async function refusalOf(lies: Lies): Promise<string> {
 
 /** A token of the right claims, signed with a key that is not published. */
 async function signedByAnother(claims: Json): Promise<string> {
-  const { privateKey } = await generateKeyPair('RS256')
+  const { privateKey } = await unpublishedKey()
   return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'unknown' }).sign(privateKey)
 }
 

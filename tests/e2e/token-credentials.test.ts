@@ -1,20 +1,18 @@
 /** Tokens of an identity provider in the place of keys: whose calls they are, and which are refused. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
-import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { newSigningKey, startProvider, tokenOf } from '../support/sign-in/identity-provider.ts'
+import { exportJWK, SignJWT } from 'jose'
+import { startProvider, tokenOf, unpublishedKey } from '../support/sign-in/identity-provider.ts'
 import type { TestProvider } from '../support/sign-in/identity-provider.ts'
 import { backends, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
 type Json = Record<string, unknown>
 
-/** Of all providers: each has a gateway of its own, that has seen no other. */
-const signingKey = await newSigningKey()
 let provider: TestProvider
 const gateways: Gateway[] = []
 beforeEach(async () => {
-  provider = await startProvider(signingKey)
+  provider = await startProvider()
 })
 afterEach(async () => {
   for (const gateway of gateways.splice(0)) await gateway.stop()
@@ -143,14 +141,14 @@ const bad: Readonly<Record<string, readonly [RegExp, () => string | Promise<stri
   'a key that is not published': [
     /does not publish/,
     async () => {
-      const { privateKey } = await generateKeyPair('RS256')
+      const { privateKey } = await unpublishedKey()
       return new SignJWT(claims('person-1')).setProtectedHeader({ alg: 'RS256', kid: 'x' }).sign(privateKey)
     },
   ],
   'a key in its own header': [
     /does not publish/,
     async () => {
-      const { privateKey, publicKey } = await generateKeyPair('RS256')
+      const { privateKey, publicKey } = await unpublishedKey()
       const jwk = await exportJWK(publicKey)
       const jku = 'http://127.0.0.1:1/jwks'
       const header = { alg: 'RS256', kid: 'own', jwk, jku, x5u: jku }
@@ -160,7 +158,7 @@ const bad: Readonly<Record<string, readonly [RegExp, () => string | Promise<stri
   'a key id that is a path or SQL': [
     /does not publish/,
     async () => {
-      const { privateKey } = await generateKeyPair('RS256')
+      const { privateKey } = await unpublishedKey()
       const kid = `${'../'.repeat(4)}dev/null' or '1'='1`
       return new SignJWT(claims('person-1', { scope: 'models' }))
         .setProtectedHeader({ alg: 'RS256', kid })

@@ -57,8 +57,12 @@ export interface TestProvider {
   stop(): void
 }
 
-/** Takes a tenth of a second of processor. */
-export async function newSigningKey(): Promise<SigningKey> {
+/** Of providers that have ended: to make one takes a tenth of a second of a processor. */
+const freeKeys: SigningKey[] = []
+
+async function signingKey(): Promise<SigningKey> {
+  const free = freeKeys.pop()
+  if (free) return free
   const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true })
   const kid = randomBytes(8).toString('hex')
   return { kid, privateKey, publicKey, jwk: { ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'RS256' } }
@@ -66,9 +70,15 @@ export async function newSigningKey(): Promise<SigningKey> {
 
 const nowSeconds = () => Math.floor(Date.now() / 1000)
 
-/** `firstKey`: what it signs with until it rotates; absent = one of its own. */
-export async function startProvider(firstKey?: SigningKey): Promise<TestProvider> {
-  let key = firstKey ?? (await newSigningKey())
+let strangersKey: Promise<SigningKey> | undefined
+
+/** A key that no provider publishes. */
+export const unpublishedKey = (): Promise<SigningKey> => (strangersKey ??= signingKey())
+
+/** Signs with a key that no other one has that runs. */
+export async function startProvider(): Promise<TestProvider> {
+  let key = await signingKey()
+  const keys = [key]
   let keysAsked = 0
   let tokensAsked = 0
   const codes = new Map<string, Asked>()
@@ -148,9 +158,13 @@ export async function startProvider(firstKey?: SigningKey): Promise<TestProvider
       new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: key.kid, ...header }).sign(key.privateKey),
     publicPem: () => exportSPKI(key.publicKey),
     async rotate() {
-      key = await newSigningKey()
+      key = await signingKey()
+      keys.push(key)
     },
-    stop: () => void server.stop(true),
+    stop() {
+      freeKeys.push(...keys.splice(0))
+      void server.stop(true)
+    },
   }
   return provider
 }
