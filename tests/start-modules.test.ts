@@ -46,3 +46,11 @@ test('threads of the ledger and of bodies do not load node:util, which takes eac
     expect([thread, loaded.has('node:util')]).toEqual([thread, false])
   }
 })
+
+test('a command does not load the others, nor what reads the configuration file unless it does so itself', () => {
+  const token = loadedWith('cli/agents/token.ts')
+  expect(token).toContain('cli/agents/access.ts')
+  const parts = ['providers/index.ts', 'config/settings-source.ts', 'app/index.ts']
+  expect(parts.filter(one => token.has(one))).toEqual([])
+  expect(loadedWith('main.ts')).not.toContain('cli/serve.ts')
+})

@@ -9,6 +9,7 @@ import { migrate } from '../store/database/migrate.ts'
 import { openDatabase } from '../store/database/open.ts'
 import type { KeyRecord } from '../core/tenancy/keys.ts'
 import { runCommand } from './cli-fixture.ts'
+import { commands } from './commands.ts'
 
 let folder: string
 beforeEach(() => {
@@ -19,26 +20,6 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const run = (words: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
   runCommand(words, { MODELGATE_DATA_DIR: join(folder, 'data'), MODELGATE_DISCOVER: '0', ...environment })
 
-const commands = [
-  'serve',
-  'check',
-  'keys create',
-  'keys list',
-  'keys revoke',
-  'keys reset-master',
-  'models list',
-  'ledger verify',
-  'ledger rebuild',
-  'ledger export',
-  'ledger reconcile',
-  'login',
-  'token',
-  'logout',
-  'setup',
-  'config schema',
-  'simulate',
-  'version',
-]
 const config = (text: string) => {
   const file = join(folder, 'config.yaml')
   writeFileSync(file, text)
@@ -54,12 +35,16 @@ describe('help and usage errors', () => {
     for (const words of [['--help'], ['-h'], ['help']]) {
       const { code, out } = await run(words)
       expect(code).toBe(0)
-      for (const command of commands) expect(out).toContain(`  ${command} `)
+      for (const command of commands.keys()) expect(out).toContain(`  ${command} `)
     }
     expect((await run([])).code).toBe(2)
   })
 
-  for (const command of commands)
+  test('each command has the name that it is found by', async () => {
+    for (const [name, load] of commands) expect((await load()).name).toBe(name)
+  })
+
+  for (const command of commands.keys())
     test(`${command} --help describes its flags, and does nothing`, async () => {
       const { code, out, error } = await run([...command.split(' '), '--help', '--nonsense'])
       expect([code, error]).toEqual([0, ''])
@@ -68,7 +53,7 @@ describe('help and usage errors', () => {
       expect(existsSync(join(folder, 'data'))).toBe(false)
     })
 
-  for (const command of commands)
+  for (const command of commands.keys())
     test(`${command} refuses unknown flags and words, and does nothing`, async () => {
       const flag = await run([...command.split(' '), '--confgi', 'x'])
       expect([flag.code, flag.out]).toEqual([2, ''])
@@ -83,6 +68,8 @@ describe('help and usage errors', () => {
     expect((await run(['serve', '--prot', '1'])).error).toContain('did you mean --port?')
     expect((await run(['chekc'])).error).toContain("there is no command 'chekc', did you mean 'check'?")
     expect((await run(['xyzzy'])).error).toContain('modelgate --help')
+    // As one argument it is no name.
+    expect((await run(['keys list', '--confgi', 'x'])).error).toContain("there is no command 'keys list'")
     const group = await run(['keys'])
     expect([group.code, group.out.split('\n').length]).toEqual([2, 5])
     expect((await run(['keys', '--help'])).code).toBe(0)

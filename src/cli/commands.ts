@@ -8,7 +8,7 @@ import { print, printError } from './command.ts'
 import type { Command } from './command.ts'
 
 /** By name, in the order of the overview. */
-const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
+export const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['serve', async () => (await import('./serve.ts')).serve],
   ['check', async () => (await import('./check.ts')).check],
   ['keys create', async () => (await import('./keys.ts')).keysCreate],
@@ -39,7 +39,9 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
 
 /** The command that the first words of a command line name, the longer name first; undefined = none. */
 export async function commandOf(first: string, second: string | undefined): Promise<Command | undefined> {
-  return (commands.get(`${first} ${second}`) ?? commands.get(first))?.()
+  // A name of two words is two arguments.
+  const ofOneWord = first.includes(' ') ? undefined : commands.get(first)
+  return (commands.get(`${first} ${second}`) ?? ofOneWord)?.()
 }
 
 /** What `modelgate` and `modelgate --help` print. */
