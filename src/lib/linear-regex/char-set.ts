@@ -8,10 +8,12 @@ import { lazy } from '../lazy.ts'
 /** Pairs of first and last unit, in order, without overlaps. */
 export type CharSet = readonly number[]
 
+type Range = readonly [first: number, end: number]
+
 const last = 0xffff
 
 /** The set of these ranges, in any order. */
-export function charSet(ranges: readonly (readonly [first: number, last: number])[]): CharSet {
+export function charSet(ranges: readonly Range[]): CharSet {
   const sorted = ranges
     .map(([from, to]) => [Math.max(from, 1), to] as const)
     .filter(([from, to]) => from <= to)
@@ -25,8 +27,8 @@ export function charSet(ranges: readonly (readonly [first: number, last: number]
   return out
 }
 
-const rangesOf = (set: CharSet): [number, number][] => {
-  const ranges: [number, number][] = []
+const rangesOf = (set: CharSet): Range[] => {
+  const ranges: Range[] = []
   for (let at = 0; at < set.length; at += 2) ranges.push([set[at]!, set[at + 1]!])
   return ranges
 }
@@ -59,7 +61,6 @@ export function withBothCases(set: CharSet): CharSet {
   return pairs.length === 0 ? set : union(set, charSet(pairs.map(([, other]) => [other, other])))
 }
 
-type Range = readonly [first: number, end: number]
 type CasePair = readonly [unit: number, other: number]
 
 /** Each unit of the ranges that has another case, with it, in order. */
