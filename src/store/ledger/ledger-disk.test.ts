@@ -84,6 +84,8 @@ test('closed on a full disk with the database down: the number of lost records i
   await ledger.flush()
   disk.fill()
   const blocker = new Database(at.databaseUrl.slice('sqlite:'.length))
+  // The thread of the ledger may just be writing.
+  blocker.run('pragma busy_timeout = 5000')
   blocker.run('begin immediate')
   const rows = Array.from({ length: 2000 }, () => exampleRow())
   for (const row of rows) record(ledger, row)

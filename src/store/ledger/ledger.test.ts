@@ -219,6 +219,8 @@ test('a database that is locked, then moved away, loses nothing; failure() gives
   const path = at.databaseUrl.slice('sqlite:'.length)
   const ledger = await open(at)
   const blocker = new Database(path)
+  // The thread of the ledger may just be writing.
+  blocker.run('pragma busy_timeout = 5000')
   blocker.run('begin immediate')
   const rows = Array.from({ length: 1200 }, () => exampleRow())
   for (const row of rows.slice(0, 600)) record(ledger, row)
@@ -248,6 +250,8 @@ test('a database that is locked, then moved away, loses nothing; failure() gives
 test('rows that the database was down for are replayed by the next process', async () => {
   const at = await place()
   const blocker = new Database(at.databaseUrl.slice('sqlite:'.length))
+  // The thread of the ledger may just be writing.
+  blocker.run('pragma busy_timeout = 5000')
   blocker.run('begin immediate')
   const first = await open(at)
   const rows = Array.from({ length: 20 }, () => exampleRow())
