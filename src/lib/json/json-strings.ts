@@ -4,6 +4,12 @@ import { isUtf8 } from 'node:buffer'
 /** Longer strings, in bytes, are checked where they are, and are shortened to this. */
 export const longStringBytes = 4096
 
+/**
+ * How many characters of a long string the shortened text keeps: what is judged by its beginning (a scheme, the media
+ * type of a data URL) needs no more, and a loop over all 4,096 costs ten times as much.
+ */
+const headCharactersMax = 128
+
 /** Start and end of long strings, one after the other: offsets of their quotes. */
 export type LongStrings = readonly number[]
 
@@ -37,7 +43,7 @@ export function shortened(bytes: Buffer, strings: LongStrings): string | undefin
 /** Of the same length for every limit up to `longStringBytes`; plain characters only. */
 function head(bytes: Buffer, start: number): string {
   let end = start
-  while (end - start < longStringBytes && bytes[end] !== backslash && bytes[end]! < 0x7f) end++
+  while (end - start < headCharactersMax && bytes[end] !== backslash && bytes[end]! < 0x7f) end++
   return bytes.toString('latin1', start, end).padEnd(longStringBytes, '.')
 }
 
