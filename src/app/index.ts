@@ -52,10 +52,12 @@ export async function startServer(
   })
   const prices = await source.fetchPrices()
   for (const problem of prices?.problems ?? []) logger.warn(problem)
-  if (keepPrivate(options.dataDirectory))
-    logger.warn('other users could read the data directory; it is for the user of the gateway alone now', {
-      data_directory: options.dataDirectory,
-    })
+  const privacy = keepPrivate(options.dataDirectory)
+  const about = { data_directory: options.dataDirectory }
+  if (privacy === 'closed')
+    logger.warn('other users could read the data directory; it is for the user of the gateway alone now', about)
+  if (privacy === 'made-inside')
+    logger.info('other users can enter the directory around it: the gateway keeps its files in one of its own', about)
   const lock = lockDataDirectory(options.dataDirectory)
   let store: Store | undefined
   try {

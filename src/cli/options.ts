@@ -5,6 +5,7 @@
 import { resolve } from 'node:path'
 import type { Environment } from '../config/environment.ts'
 import { redisUrlProblem } from '../config/file/value-checks.ts'
+import { directoryFor } from '../platform/private-directory.ts'
 import type { Flag, FlagValues } from './command.ts'
 import { UsageError } from './command.ts'
 
@@ -24,9 +25,9 @@ export function configFile(flags: FlagValues, environment: Environment): string 
   return text(flags.config) ?? nonEmpty(environment.MODELGATE_CONFIG)
 }
 
-/** An absolute path, which does not need to exist. */
+/** The absolute path of the directory that holds the gateway's files (`directoryFor`); it does not need to exist. */
 export function dataDirectory(flags: FlagValues, environment: Environment): string {
-  return resolve(text(flags['data-dir']) ?? nonEmpty(environment.MODELGATE_DATA_DIR) ?? '.modelgate')
+  return directoryFor(resolve(text(flags['data-dir']) ?? nonEmpty(environment.MODELGATE_DATA_DIR) ?? '.modelgate'))
 }
 
 /** `REDIS_URL`; undefined = limits are counted in this process. Throws UsageError. */

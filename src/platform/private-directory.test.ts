@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { keepPrivate } from './private-directory.ts'
+import { directoryFor, keepPrivate } from './private-directory.ts'
 
 let parent: string
 beforeEach(() => {
@@ -26,35 +26,105 @@ function openDirectory(files: readonly string[] = [], mode = 0o755): string {
 
 test('a data directory that is not there is made for this user alone', () => {
   const directory = join(parent, 'made', 'here')
-  expect(keepPrivate(directory)).toBe(false)
+  expect(keepPrivate(directory)).toBe('private')
   expect(modeOf(directory)).toBe(0o700)
 })
 
 test('a data directory that others can read is closed to them, with what the gateway has in it', () => {
   const files = ['lock.sqlite', 'modelgate.sqlite', 'modelgate.sqlite-wal', 'journal/1.journal', 'notes.txt']
   const directory = openDirectory(files)
-  expect(keepPrivate(directory)).toBe(true)
+  expect(keepPrivate(directory)).toBe('closed')
   expect(modeOf(directory)).toBe(0o700)
   const modes = files.map(file => modeOf(join(directory, file)).toString(8))
   expect(modes).toEqual(['600', '600', '600', '600', '644'])
   expect(modeOf(join(directory, 'journal'))).toBe(0o700)
-  expect(keepPrivate(directory)).toBe(false)
+  expect(keepPrivate(directory)).toBe('private')
 })
 
 test('an empty directory made by hand is closed to others', () => {
   const directory = openDirectory()
-  expect(keepPrivate(directory)).toBe(true)
+  expect(keepPrivate(directory)).toBe('closed')
   expect(modeOf(directory)).toBe(0o700)
 })
 
-test('a directory that holds other things, or is shared, is refused with the remedy and stays as it is', () => {
-  const directory = openDirectory(['other.txt'], 0o755)
-  for (const mode of [0o755, 0o1777]) {
-    chmodSync(directory, mode)
-    expect(() => keepPrivate(directory)).toThrow(`--data-dir ${join(directory, 'modelgate')}`)
-    expect(modeOf(directory)).toBe(mode)
+test('a directory that others share, or that holds files of others, gets a private one inside', () => {
+  for (const [mode, files] of [
+    [0o755, ['other.txt']],
+    [0o1777, []],
+    [0o1777, ['lost+found/1', 'other.txt']],
+  ] as const) {
+    rmSync(join(parent, 'data'), { recursive: true, force: true })
+    const directory = openDirectory(files, mode)
+    const used = directoryFor(directory)
+    expect(used).toBe(join(directory, 'modelgate'))
+    expect(keepPrivate(used)).toBe('made-inside')
+    expect([modeOf(directory), modeOf(used)]).toEqual([mode, 0o700])
+    expect(keepPrivate(used)).toBe('private')
   }
-  writeFileSync(join(directory, 'lock.sqlite'), '')
-  expect(() => keepPrivate(directory)).toThrow('mode 1777')
-  expect(readdirSync(directory).sort()).toEqual(['lock.sqlite', 'other.txt'])
 })
+
+test('the directory of a fresh file system is used itself', () => {
+  const directory = openDirectory(['lost+found/.keep'], 0o755)
+  expect(directoryFor(directory)).toBe(directory)
+  expect(keepPrivate(directory)).toBe('closed')
+})
+
+test('where a gateway has its files does not change with permissions', () => {
+  const outside = openDirectory(['modelgate.sqlite'], 0o1777)
+  expect(directoryFor(outside)).toBe(outside)
+  expect(() => keepPrivate(outside)).toThrow('chmod 700')
+  rmSync(outside, { recursive: true })
+  const shared = openDirectory(['modelgate/modelgate.sqlite'], 0o1777)
+  const inside = join(shared, 'modelgate')
+  for (const mode of [0o1777, 0o700]) {
+    chmodSync(shared, mode)
+    expect(directoryFor(shared)).toBe(inside)
+  }
+  expect(keepPrivate(inside)).toBe('closed')
+})
+
+test('a directory or a link that another user put into the shared one is refused', () => {
+  const directory = openDirectory([], 0o1777)
+  mkdirSync(join(parent, 'elsewhere'), { mode: 0o700 })
+  symlinkSync(join(parent, 'elsewhere'), join(directory, 'modelgate'))
+  expect(() => keepPrivate(directoryFor(directory))).toThrow('is a link')
+})
+
+/** Only root can be two users. */
+test.if(process.getuid?.() === 0)(
+  'a volume of root with the group of the gateway is served by another user',
+  async () => {
+    const volume = join(parent, 'volume')
+    for (const mode of [0o2770, 0o2775, 0o1777]) {
+      mkdirSync(volume)
+      chownSync(volume, 0, 4242)
+      chmodSync(volume, mode)
+      chmodSync(parent, 0o755)
+      const [first, again] = [startAs(4141, 4242, volume), startAs(4141, 4242, volume)]
+      expect(first).toEqual({ used: join(volume, 'modelgate'), privacy: 'made-inside', mode: '700', uid: 4141 })
+      // At every start the group is given to what is there (fsGroupChangePolicy: Always).
+      expect(again.privacy).toBe('private')
+      chmodSync(first.used, 0o2770)
+      expect(startAs(4141, 4242, volume)).toMatchObject({ used: first.used, privacy: 'closed', uid: 4141 })
+      chmodSync(first.used, 0o2770)
+      expect(() => startAs(5151, 4242, volume)).toThrow('as its owner')
+      rmSync(volume, { recursive: true })
+    }
+  },
+)
+
+/** What a gateway of that user would use, found in a process of that user. */
+function startAs(uid: number, gid: number, given: string) {
+  const script = join(import.meta.dir, 'private-directory.ts')
+  const text = `
+    process.setgroups?.([]); process.setgid(${gid}); process.setuid(${uid})
+    const { directoryFor, keepPrivate } = await import(${JSON.stringify(script)})
+    const { statSync } = await import('node:fs')
+    const used = directoryFor(${JSON.stringify(given)})
+    const privacy = keepPrivate(used)
+    const { mode, uid } = statSync(used)
+    console.log(JSON.stringify({ used, privacy, mode: (mode & 0o777).toString(8), uid }))`
+  const { stdout, stderr, exitCode } = Bun.spawnSync([process.execPath, '-e', text])
+  if (exitCode !== 0) throw new Error(stderr.toString())
+  return JSON.parse(stdout.toString()) as { used: string; privacy: string; mode: string; uid: number }
+}

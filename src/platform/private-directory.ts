@@ -2,40 +2,92 @@
  * The data directory is for the gateway's user alone: it holds key hashes, the ledger and uploads.
  *
  * Gain: with the usual umask of 022 another user of the machine read the write-ahead log and the journal of a directory
- * that was made by hand (`private-directory.test.ts`). Cost: one `stat` at the start, one more for each file of a
+ * that was made by hand (`private-directory.test.ts`). Cost: two `stat` at the start, one more for each file of a
  * directory that others can enter.
  */
 import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import type { Stats } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 
 const ofOthers = 0o077
 const sticky = 0o1000
 /** A directory with one of these is a gateway's own. */
 const ownNames = ['lock.sqlite', 'modelgate.sqlite', 'journal']
+/** A new file system has it. */
+const recoveredFiles = 'lost+found'
+/** The gateway's own directory inside of one that it shares with others. */
+const insideName = 'modelgate'
+
+const isOpen = ({ mode }: Stats): boolean => process.platform !== 'win32' && (mode & ofOthers) !== 0
+const octal = ({ mode }: Stats): string => (mode & 0o7777).toString(8)
 
 /**
- * Makes the directory if it is not there, and takes it from others if they can enter it: with `true` it had to. Throws
- * with the remedy where it is not the gateway's to change: another user's, or one that holds other things.
+ * The directory that holds the gateway's files when `given` is configured: `given` itself, or `modelgate` inside of it
+ * where others can enter `given` and it is not the gateway's to change: it belongs to another user (a volume of
+ * Kubernetes with `fsGroup`), it is sticky, or it holds files of other programs. Where one of the two has a gateway's
+ * files already, that one is it, so that a change of permissions never starts an empty gateway. Changes nothing,
+ * and does not throw: what uses the directory says why it cannot.
  */
-export function keepPrivate(directory: string): boolean {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
-  if (process.platform === 'win32') return false
-  const { mode, uid } = statSync(directory)
-  if ((mode & ofOthers) === 0) return false
-  const names = readdirSync(directory)
-  const isOwn = names.length === 0 || names.some(name => ownNames.includes(name))
-  const user = process.getuid?.()
-  if (uid !== user || (mode & sticky) !== 0 || !isOwn) {
-    const why = uid !== user ? 'belongs to another user' : 'holds files of other programs'
-    const shown = (mode & 0o7777).toString(8)
+export function directoryFor(given: string): string {
+  const stats = directoryStats(given)
+  if (!stats) return given
+  const inside = join(given, insideName)
+  if (holdsOwn(inside)) return inside
+  return !isOpen(stats) || holdsOwn(given) || isOurs(given, stats) ? given : inside
+}
+
+/** What made it private: nothing had to, it was closed to others, or made inside of one that others can enter. */
+export type Privacy = 'private' | 'closed' | 'made-inside'
+
+/** Makes the directory of `directoryFor` if it is not there, and closes it to others. Throws with the remedy. */
+export function keepPrivate(directory: string): Privacy {
+  const made = mkdirSync(directory, { recursive: true, mode: 0o700 }) !== undefined
+  const parent = statSync(dirname(directory))
+  const isInside = basename(directory) === insideName && isOpen(parent)
+  // Others that may write in the directory around it could make it a way to another place.
+  if (isInside && lstatSync(directory).isSymbolicLink()) throw new Error(`${directory} is a link: remove it`)
+  const stats = statSync(directory)
+  if (!isOpen(stats)) return made && isInside ? 'made-inside' : 'private'
+  if (!isOurs(directory, stats))
     throw new Error(
-      `the data directory ${directory} can be read by other users (mode ${shown}) and ${why}: give the gateway one ` +
-        `of its own, for example --data-dir ${join(directory, 'modelgate')}, or run: chmod 700 ${directory}`,
+      `the data directory ${directory} can be read by other users (mode ${octal(stats)}), and this user cannot ` +
+        `close it: run chmod 700 ${directory} as its owner, or give another one with --data-dir`,
     )
-  }
   chmodSync(directory, 0o700)
-  for (const name of names) if (ownNames.some(own => name.startsWith(own))) closeToOthers(join(directory, name))
-  return true
+  const after = statSync(directory)
+  if (isOpen(after))
+    throw new Error(
+      `the data directory ${directory} stays open to other users (mode ${octal(after)}): its file system keeps no ` +
+        'permissions; give one on another file system with --data-dir',
+    )
+  for (const name of readdirSync(directory))
+    if (ownNames.some(own => name.startsWith(own))) closeToOthers(join(directory, name))
+  return made && isInside ? 'made-inside' : 'closed'
+}
+
+/** undefined = it is no directory, or this user cannot see it. */
+function directoryStats(path: string): Stats | undefined {
+  try {
+    const stats = statSync(path)
+    return stats.isDirectory() ? stats : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether the directory may be closed to others: it is this user's, and holds no files of other programs. */
+function isOurs(directory: string, { mode, uid }: Stats): boolean {
+  if (uid !== process.getuid?.() || (mode & sticky) !== 0) return false
+  return holdsOwn(directory) || readdirSync(directory).every(name => name === recoveredFiles)
+}
+
+/** false also where it cannot be read: it is not this user's then. */
+function holdsOwn(directory: string): boolean {
+  try {
+    return readdirSync(directory).some(name => ownNames.includes(name))
+  } catch {
+    return false
+  }
 }
 
 /** A file or, with what is in it, a directory. */

@@ -1,5 +1,5 @@
 /** What holds, setting by setting, and where each value comes from: for `GET /config/effective` and `config print`. */
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { secretMask } from '../../core/objects/configured-objects.ts'
 import { settingGroups } from '../../core/effective-values.ts'
 import type { EffectiveValue, SettingGroup, SettingSource } from '../../core/effective-values.ts'
@@ -161,7 +161,9 @@ class Finder {
     const used = name === 'MODELGATE_DATA_DIR' ? dataDirectory : started[name as keyof typeof started]
     const given = this.#environment[name]
     if (name === 'MODELGATE_DATA_DIR') {
-      if (resolve(given || dataDirectoryDefault) !== used) return withSource('flag', used, flag)
+      // It may be one inside of the configured one (platform/private-directory.ts).
+      if (![dataDirectory, dirname(dataDirectory)].includes(resolve(given || dataDirectoryDefault)))
+        return withSource('flag', used, flag)
       return given ? withSource('environment', used, name) : withSource('default', used)
     }
     if (used === undefined || used === byDefault) return undefined
