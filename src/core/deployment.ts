@@ -6,7 +6,7 @@ import type { Prices, PriceSource } from './usage/prices.ts'
 
 /** How long content of a stream is waited for, in milliseconds. Comments, pings and empty deltas are none. */
 export interface ContentTimeouts {
-  /** From the head of the answer to its first content. 0 = no limit. */
+  /** From the first event of the answer (from the request while there is none) to its first content; 0 = no limit. */
   readonly firstContentMs: number
   /** Between two contents. 0 = no limit. */
   readonly contentMs: number
@@ -16,10 +16,10 @@ export interface ContentTimeouts {
 export interface Timeouts extends ContentTimeouts {
   /** Until the connection (and TLS) is established. */
   readonly connectMs: number
-  /** From the request to the first byte of a whole answer. 0 = no limit, as for all of these. */
+  /** From the request to the first byte of the body of a whole answer. 0 = no limit, as for all of these. */
   readonly firstByteMs: number
-  /** The same for a stream. */
-  readonly streamFirstByteMs: number
+  /** From the request to the first event of a stream. Comments and pings are none. */
+  readonly firstEventMs: number
   /** Between two pieces of an answer; keep-alives are pieces too. */
   readonly idleMs: number
   /** The whole call; 0 = no limit beyond the others. */

@@ -81,9 +81,9 @@ export interface UpstreamRequest {
 /** 0 = no limit. */
 export interface ExchangeTimeouts {
   readonly connectMs: number
-  /** From the request to the whole head of the response. */
+  /** From the request to the first byte of the response's body, or to its end where it has none. */
   readonly firstByteMs: number
-  /** Between two pieces of a body. */
+  /** Between two pieces of a body, after its first. */
   readonly idleMs: number
   readonly totalMs: number
 }

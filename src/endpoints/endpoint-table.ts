@@ -1,5 +1,6 @@
 /** Finds the endpoints of a path; loads those that are not needed for calls at the first request for them. */
 import type { Endpoint } from '../core/endpoint.ts'
+import type { HttpRequest } from '../core/request.ts'
 import { PathTable } from '../lib/path-table.ts'
 import { PathHints } from './unknown-path.ts'
 
@@ -42,9 +43,9 @@ export class EndpointTable {
   }
 
   /** What to do next after a wrong path, as the part of a sentence; empty = nothing is near. */
-  nextStep(path: string): string {
+  nextStep(request: Pick<HttpRequest, 'method' | 'path'>): string {
     this.#hints ??= new PathHints(this.#paths, this.#endpoints)
-    return this.#hints.nextStep(path)
+    return this.#hints.nextStep(request)
   }
 
   #load(group: LazyGroup): Promise<void> {

@@ -318,7 +318,7 @@ function notFound(request: HttpRequest, table: EndpointTable): Answer {
   const { method, path } = request
   // Claude Code asks so whether a gateway is there.
   if (method === 'HEAD' && path === '/api/hello') return withCors(request, nothing())
-  const hint = table.nextStep(path)
+  const hint = table.nextStep(request)
   const why = `there is no ${method} ${path.slice(0, 200)}${hint === '' ? '' : `; ${hint}`}; see /docs for the API`
   return withCors(request, errorAnswer(new GatewayError('not-found', why), { request, body: dialectOfPath(request) }))
 }

@@ -3,7 +3,7 @@ import type { Endpoint } from '../core/endpoint.ts'
 import type { HttpRequest } from '../core/request.ts'
 import { anthropicErrorBody } from '../formats/anthropic/index.ts'
 import { geminiErrorBody } from '../formats/gemini/index.ts'
-import { closestMatch } from '../lib/closest-match.ts'
+import { isMisspelt } from '../lib/closest-match.ts'
 import type { PathTable } from '../lib/path-table.ts'
 import { scimErrorBody } from './tenancy/scim/error-body.ts'
 
@@ -50,44 +50,56 @@ export class PathHints {
   }
 
   /** As the part of a sentence; empty = nothing is near. */
-  nextStep(path: string): string {
+  nextStep({ method, path }: Pick<HttpRequest, 'method' | 'path'>): string {
     if (path.startsWith('/v1/v1/')) return 'the path has /v1 twice: leave one out of the base URL'
     if (path.startsWith('//')) return 'the path begins with two slashes: end the base URL without one'
     if (path.length > pathLengthMax) return ''
     const other = elsewhere.find(([pattern]) => pattern.test(path))
-    return other ? other[1] : (this.#prefixed(path, 2) ?? this.#similar(path) ?? this.#prefixed(path, 1) ?? '')
+    if (other) return other[1]
+    const segments = path.split('/')
+    if (segments.length > segmentsMax) return ''
+    return (
+      this.#prefixed(method, segments, 2) ??
+      this.#misspelt(method, segments) ??
+      this.#prefixed(method, segments, 1) ??
+      ''
+    )
   }
 
   /** A path that is there, of so many segments, behind something that is not. */
-  #prefixed(path: string, segmentsMin: number): string | undefined {
-    const segments = path.split('/')
-    if (segments.length > segmentsMax) return undefined
+  #prefixed(method: string, segments: readonly string[], segmentsMin: number): string | undefined {
     for (let at = 2; at <= segments.length - segmentsMin; at++) {
       const rest = `/${segments.slice(at).join('/')}`
-      if (rest !== '/' && this.#table.find(rest))
-        return `${this.#methods(rest)} ${rest} is there: leave ${segments.slice(0, at).join('/')} out of the base URL`
+      const methods = rest === '/' ? undefined : this.#methods(method, rest)
+      if (methods) return `${methods} ${rest} is there: leave ${segments.slice(0, at).join('/')} out of the base URL`
     }
-    const withVersion = `/v1${path}`
-    return this.#table.find(withVersion)
-      ? `${this.#methods(withVersion)} ${withVersion} is there: end the base URL with /v1`
-      : undefined
+    const withVersion = `/v1${segments.join('/')}`
+    const methods = this.#methods(method, withVersion)
+    return methods && `${methods} ${withVersion} is there: end the base URL with /v1`
   }
 
-  #similar(path: string): string | undefined {
-    const segments = path.split('/')
-    const near = closestMatch(
-      path,
-      this.#patterns.filter(one => one.length === segments.length).map(one => filled(one, segments)),
-    )
-    return near === undefined ? undefined : `try ${this.#methods(near)} ${near}`
+  /** A path that is there, with a slip in one of its words or in several: what a name stands for is like no word. */
+  #misspelt(method: string, segments: readonly string[]): string | undefined {
+    for (const pattern of this.#patterns) {
+      if (pattern.length !== segments.length) continue
+      const isMeant = pattern.every((part, at) => isName(part) || part === segments[at] || isSlip(segments[at]!, part))
+      const path = isMeant ? pattern.map((part, at) => (isName(part) ? segments[at] : part)).join('/') : ''
+      const methods = isMeant && this.#methods(method, path)
+      if (methods) return `try ${methods} ${path}`
+    }
+    return undefined
   }
 
-  #methods(path: string): string {
-    return [...(this.#table.find(path)?.value.keys() ?? [])].join(' or ')
+  /** Those of a path that is there for this method; undefined = it is not. */
+  #methods(method: string, path: string): string | undefined {
+    const found = this.#table.find(path)
+    if (!found?.value.has(method)) return undefined
+    // A verb of Google's (`gemini:rawPredict`) is no part of a name.
+    if (Object.values(found.params).some(value => value.includes(':'))) return undefined
+    return [...found.value.keys()].join(' or ')
   }
 }
 
-/** The pattern with the parameters of the request. */
-function filled(pattern: readonly string[], segments: readonly string[]): string {
-  return pattern.map((part, at) => (part.startsWith('{') && part.endsWith('}') ? segments[at]! : part)).join('/')
-}
+const isName = (part: string): boolean => part.startsWith('{') && part.endsWith('}')
+
+const isSlip = (word: string, meant: string): boolean => !meant.includes('{') && isMisspelt(word, [meant])

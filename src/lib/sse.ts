@@ -75,9 +75,36 @@ export class SseSplitter implements FrameSplitter {
 }
 
 /**
- * Offset behind the last blank line of bytes that pass as they are; 0 = no event is complete. A line that ends with CR
- * alone is not known here: no server writes one.
+ * Makes the lines of a stream that ends them with CR alone end with LF, for relays that pass bytes as they are. The
+ * first line end of a stream tells which it writes; nothing is looked at after that, unless it is CR.
  */
+export class LineEnds {
+  #endsWith: 'unknown' | 'line feed' | 'carriage return' = 'unknown'
+  /** The last byte of the piece before was a CR, which the next byte may make a CRLF: it is kept back until then. */
+  #holdsCarriageReturn = false
+
+  /** The piece with lines that end with LF or CRLF. */
+  push(bytes: Uint8Array): Uint8Array {
+    if (this.#endsWith === 'line feed') return bytes
+    if (this.#endsWith === 'carriage return') return withLineFeeds(bytes)
+    const piece = this.#holdsCarriageReturn ? Buffer.concat([Buffer.of(carriageReturn), bytes]) : bytes
+    this.#holdsCarriageReturn = false
+    const cr = piece.indexOf(carriageReturn)
+    const lf = piece.indexOf(newline)
+    if (cr < 0 && lf < 0) return piece
+    const isLineFeed = cr < 0 || (lf >= 0 && lf <= cr + 1)
+    if (!isLineFeed && cr === piece.length - 1) {
+      this.#holdsCarriageReturn = true
+      return piece.subarray(0, cr)
+    }
+    this.#endsWith = isLineFeed ? 'line feed' : 'carriage return'
+    return isLineFeed ? piece : withLineFeeds(piece)
+  }
+}
+
+const withLineFeeds = (bytes: Uint8Array): Uint8Array => bytes.map(byte => (byte === carriageReturn ? newline : byte))
+
+/** Offset behind the last blank line of bytes that pass as they are (`LineEnds`); 0 = no event is complete. */
 export function lastEventEnd(buffer: Buffer): number {
   const { length } = buffer
   if (length >= 2 && buffer[length - 1] === newline) {

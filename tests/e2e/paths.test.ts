@@ -88,6 +88,18 @@ describe('a path that is not there', () => {
     expect(body.error.message).toContain(hint)
   })
 
+  test.each([
+    ['POST', '/v1/videos'],
+    ['POST', '/v1/projects/p/locations/l/publishers/google/models/gem:rawPredict'],
+    ['DELETE', '/v1/model'],
+    ['GET', '/v2/rerank-all/thing'],
+    ['GET', '/favicon.png'],
+    ['GET', '/ui2/keys/all'],
+  ])('%s %s is told nothing where nothing is near', async (method, path) => {
+    const { status, body } = await said(method, path)
+    expect([status, body.error.message]).toEqual([404, `there is no ${method} ${path}; see /docs for the API`])
+  })
+
   test('is refused in the dialect of the path or of the client', async () => {
     const gemini = { error: { code: 404, status: 'NOT_FOUND' } }
     const anthropic = { type: 'error', error: { type: 'not_found_error' } }

@@ -9,7 +9,7 @@ export const defaultValues: Readonly<Record<string, unknown>> = {
   'router_settings.allowed_fails': 3,
   'router_settings.cooldown_time': 5,
   'router_settings.timeout': 600,
-  'router_settings.stream_timeout': 60,
+  'router_settings.stream_timeout': 300,
   'settings.forward_unknown_fields': true,
   'settings.timezone': 'UTC',
   'settings.cache': false,

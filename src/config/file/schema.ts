@@ -144,15 +144,30 @@ const proxyParams = z.strictObject(
         .optional()
         .describe('Bedrock: an address of its own, as of a private network.'),
       max_tokens: count.optional().describe('Output limit where the provider demands one and the client gives none.'),
-      timeout: seconds.optional().describe('Seconds until the first byte of a whole answer.'),
-      stream_timeout: seconds.optional().describe('Seconds until the first byte of a stream.'),
+      timeout: seconds
+        .optional()
+        .describe('Seconds from the request to the first byte of a whole answer (of its body); 600 when left out.'),
+      stream_timeout: seconds
+        .optional()
+        .describe(
+          'Seconds from the request to the first event of a stream; headers, comments and pings are none. `timeout` ' +
+            'when left out, else 300.',
+        ),
       connect_timeout: seconds
         .optional()
         .describe('Seconds until a connection to the upstream stands; 5 when left out.'),
-      idle_timeout: seconds.optional().describe('Seconds between two pieces of an answer, keep-alives included; 60.'),
+      idle_timeout: seconds
+        .optional()
+        .describe(
+          'Seconds between two pieces of an answer after the first one, keep-alives included; 60 when left out.',
+        ),
       first_content_timeout: seconds
         .optional()
-        .describe('Seconds to the first content of a stream, pings are none; 600.'),
+        .describe(
+          'Seconds from the first event of a stream (from the request while there is none) to its first content: ' +
+            'text, thinking or a tool call; 600 when left out, because some models think for minutes after their ' +
+            'first event.',
+        ),
       content_timeout: seconds.optional().describe('Seconds between two contents of a stream, pings are none; 300.'),
       total_timeout: seconds
         .optional()

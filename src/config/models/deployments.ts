@@ -19,10 +19,10 @@ import { vertexOptions } from './vertex-options.ts'
 /** By provider name, the part before the slash of `provider/model`. */
 export type Providers = ReadonlyMap<string, Provider>
 
-const defaultTimeouts: Timeouts & { streamFirstByteMs: number } = {
+const defaultTimeouts: Timeouts = {
   connectMs: 5000,
   firstByteMs: 600_000,
-  streamFirstByteMs: 60_000,
+  firstEventMs: 300_000,
   idleMs: 60_000,
   // Some models think for minutes, of which only pings are seen.
   firstContentMs: 600_000,
@@ -188,10 +188,7 @@ function timeouts(params: ModelEntry['proxy_params'], context: BuildContext): Ti
   return {
     connectMs: ms(params.connect_timeout, defaultTimeouts.connectMs),
     firstByteMs,
-    streamFirstByteMs: ms(
-      params.stream_timeout ?? params.timeout ?? context.streamTimeoutS,
-      defaultTimeouts.streamFirstByteMs,
-    ),
+    firstEventMs: ms(params.stream_timeout ?? params.timeout ?? context.streamTimeoutS, defaultTimeouts.firstEventMs),
     idleMs: ms(params.idle_timeout, defaultTimeouts.idleMs),
     firstContentMs: ms(params.first_content_timeout, defaultTimeouts.firstContentMs),
     contentMs: ms(params.content_timeout, defaultTimeouts.contentMs),

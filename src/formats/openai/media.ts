@@ -8,7 +8,7 @@ import { addUsage } from '../../core/usage/usage-sum.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { unfinishedStream } from '../../core/dialects/stream-end.ts'
 import { looksLikeObject } from '../../lib/json/json-object-check.ts'
-import { lastEventEnd, SseSplitter } from '../../lib/sse.ts'
+import { lastEventEnd, LineEnds, SseSplitter } from '../../lib/sse.ts'
 import { openaiErrorEvent } from './error.ts'
 import { isObject, parsedObject } from '../../lib/json/json-values.ts'
 
@@ -135,6 +135,7 @@ interface EventRules {
 export class EventRelay extends MediaRelay {
   readonly #rules: EventRules
   readonly #splitter = new SseSplitter(eventBytesMax)
+  readonly #lineEnds = new LineEnds()
   #pending: Uint8Array[] = []
   #pendingBytes = 0
   /** The last bytes before this piece: a blank line may be cut in two. */
@@ -146,8 +147,9 @@ export class EventRelay extends MediaRelay {
     this.#rules = rules
   }
 
-  push(bytes: Uint8Array): Uint8Array {
+  push(received: Uint8Array): Uint8Array {
     if (this.failure || this.terminated) return nothing
+    const bytes = this.#lineEnds.push(received)
     this.#pending.push(bytes)
     this.#pendingBytes += bytes.length
     if (this.#pendingBytes > eventBytesMax)

@@ -15,7 +15,7 @@ import { looksLikeObject } from '../../lib/json/json-object-check.ts'
 import { isObject, listOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { utf16Length } from '../../lib/latin1-text.ts'
-import { lastEventEnd } from '../../lib/sse.ts'
+import { lastEventEnd, LineEnds } from '../../lib/sse.ts'
 import { doneEvent } from './answer-fields.ts'
 import { broken, contentCharacters, onlyText } from './chunk-content.ts'
 import { ChunkTemplate } from './chunk-template.ts'
@@ -61,6 +61,7 @@ export class OpenaiRelay implements StreamRelay {
   readonly #modelJson: string
   readonly #showUsage: boolean
   readonly #choices: ChoiceStates
+  readonly #lineEnds = new LineEnds()
   /** Pieces of an event that is not complete yet. */
   #pending: Buffer[] = []
   #pendingBytes = 0
@@ -88,8 +89,9 @@ export class OpenaiRelay implements StreamRelay {
     return endWaitMs(this.usage !== undefined || this.#heldDone !== '')
   }
 
-  push(bytes: Uint8Array): Uint8Array {
+  push(received: Uint8Array): Uint8Array {
     if (this.failure || this.terminated) return nothing
+    const bytes = this.#lineEnds.push(received)
     let buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     if (this.#pending.length > 0) {
       // Joined only when an event has ended, so that a giant event is not copied once for each piece.

@@ -26,6 +26,18 @@ test('no first byte, a stalled body and a call that lasts too long are upstream-
   expect(drip.error?.message).toContain('did not finish within 1 s')
 })
 
+test('until the first byte of a body comes the limit of the first byte holds, also behind a head', async () => {
+  const head = `${ok}transfer-encoding: chunked\r\n\r\n`
+  const late = await rig(peer => {
+    peer.socket.write(head)
+    setTimeout(() => peer.socket.write('1\r\nx\r\n0\r\n\r\n'), 300)
+  })
+  expect((await piped(late.send({ idleMs: 100, firstByteMs: 5000 }))).text).toBe('x')
+  const never = await rig(says(head))
+  const sink = await piped(never.send({ idleMs: 5000, firstByteMs: 150 }))
+  expect(sink.error?.message).toBe('the upstream did not answer within 0.15 s')
+})
+
 test('a drip that is slower than the whole but faster than the idle limit passes', async () => {
   const { send } = await rig(peer => {
     peer.socket.write(`${ok}content-length: 4\r\n\r\n`)

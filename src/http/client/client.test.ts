@@ -1,7 +1,9 @@
-import { afterEach, expect, test } from 'bun:test'
+import { afterEach, describe, expect, test } from 'bun:test'
+import { brotliCompressSync, createGzip, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { closeRigs, failure, piped, rig, says, text } from '../../../tests/support/network/http-client-rig.ts'
 import { answer, timeouts } from '../../../tests/support/upstreams/raw-upstream.ts'
 import type { RawPeer } from '../../../tests/support/upstreams/raw-upstream.ts'
+import type { GatewayError } from '../../core/errors.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { createHttp1Transport } from './client.ts'
 import { until } from '../../../tests/support/until.ts'
@@ -123,13 +125,83 @@ test('a broken chunk in the middle of a stream fails the sink once', async () =>
   expect(sink.error?.kind).toBe('upstream-broken')
 })
 
-test('a compressed answer is refused and says so', async () => {
-  const { send } = await rig(says(`${ok}content-encoding: gzip\r\ncontent-length: 3\r\n\r\nabc`))
-  const error = await failure(send().response)
-  expect(error.kind).toBe('upstream-broken')
-  expect(error.message).toContain('compressed')
-  const plain = await rig(says(answer('abc', 'content-encoding: identity\r\n')))
-  expect(await text(plain.send())).toBe('abc')
+describe('an answer that is packed though identity was asked for', () => {
+  const said = JSON.stringify({ text: 'words '.repeat(20_000) })
+  const packers = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync }
+  const packedAnswer = (coding: string, bytes: Uint8Array, status = '200 OK') =>
+    Buffer.concat([
+      Buffer.from(`HTTP/1.1 ${status}\r\ncontent-encoding: ${coding}\r\ncontent-length: ${bytes.length}\r\n\r\n`),
+      bytes,
+    ])
+  const tells = (all: Uint8Array) => (peer: RawPeer) => {
+    for (let at = 0; at < all.length; at += 77) peer.socket.write(all.subarray(at, at + 77))
+  }
+
+  test('is unpacked, whole and piece by piece, and the connection is used again', async () => {
+    for (const [coding, pack] of Object.entries(packers)) {
+      const { send, upstream } = await rig(tells(packedAnswer(coding, pack(said))))
+      expect(await text(send())).toBe(said)
+      const sink = await piped(send())
+      expect([sink.text === said, sink.ends, sink.error]).toEqual([true, 1, undefined])
+      expect(upstream.peers.length).toBe(1)
+    }
+  })
+
+  test('its status is told, also where the coding is not known', async () => {
+    for (const coding of ['gzip', 'compress']) {
+      const { send } = await rig(tells(packedAnswer(coding, gzipSync('{}'), '429 Too Many')))
+      const response = await send().response
+      expect(response.status).toBe(429)
+      const body = response.body.bytes(1000).then(
+        bytes => Buffer.from(bytes).toString(),
+        (error: GatewayError) => error.message,
+      )
+      expect(await body).toBe(
+        coding === 'gzip'
+          ? '{}'
+          : "the upstream's answer cannot be unpacked: its content-encoding is none of gzip, deflate, br, zstd",
+      )
+    }
+  })
+
+  test('is bounded by what its reader takes, and broken where it is cut or garbled', async () => {
+    const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024))
+    const { send } = await rig(tells(packedAnswer('gzip', bomb)))
+    expect((await failure((await send().response).body.bytes(1_000_000))).message).toContain('1000000')
+    for (const [coding, pack] of Object.entries(packers)) {
+      const whole = pack(said)
+      for (const bytes of [whole.subarray(0, whole.length - 6), Buffer.from(said)]) {
+        const { send: sendBroken } = await rig(tells(packedAnswer(coding, bytes)))
+        const sink = await piped(sendBroken())
+        expect([sink.ends, sink.error?.kind]).toEqual([0, 'upstream-broken'])
+      }
+    }
+  })
+
+  test('events reach their reader while the upstream still speaks', async () => {
+    const pack = createGzip()
+    const packed: Buffer[] = []
+    pack.on('data', (piece: Buffer) => packed.push(piece))
+    pack.write('data: one\n\n')
+    await new Promise<void>(resolve => pack.flush(() => resolve()))
+    const first = Buffer.concat(packed)
+    const { send } = await rig(peer =>
+      peer.socket.write(
+        Buffer.concat([
+          Buffer.from(
+            `${ok}content-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n${first.length.toString(16)}\r\n`,
+          ),
+          first,
+          Buffer.from('\r\n'),
+        ]),
+      ),
+    )
+    const response = await send().response
+    const piece = await new Promise<string>((resolve, reject) =>
+      response.body.pipe({ data: bytes => resolve(Buffer.from(bytes).toString()), end: reject, fail: reject }),
+    )
+    expect(piece).toBe('data: one\n\n')
+  })
 })
 
 test('a connection is not reused after close, after extra bytes, or when its limit has passed', async () => {

@@ -7,7 +7,6 @@ import type { TickTask } from '../../lib/end-of-tick.ts'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import {
-  compressed,
   cut,
   malformed,
   proxyRefused,
@@ -71,6 +70,8 @@ export class Connection extends TimerEntry implements ExchangeConnection, TickTa
   #reused = false
   /** At least one byte of the present answer has arrived. */
   #answerBegan = false
+  /** At least one byte of its body has: an upstream may send the head at once, and work for minutes then. */
+  #bodyBegan = false
   /** Backpressure: reading and the idle timeout are suspended. */
   #readPaused = false
 
@@ -124,7 +125,7 @@ export class Connection extends TimerEntry implements ExchangeConnection, TickTa
     if (!this.#readPaused || this.#phase === 'closed') return
     this.#readPaused = false
     this.#socket?.resume()
-    if (this.#exchange) this.#deadline(this.#exchange.request.timeouts.idleMs)
+    if (this.#exchange) this.#deadline(this.#pieceMs(this.#exchange))
   }
 
   close(): void {
@@ -146,7 +147,7 @@ export class Connection extends TimerEntry implements ExchangeConnection, TickTa
     const { timeouts } = exchange.request
     if (nowMs >= exchange.totalAtMs) this.#fail(timedOut('end', timeouts.totalMs))
     else if (this.#phase === 'connecting') this.#fail(this.#connectTimedOut(timeouts.connectMs))
-    else if (this.#phase === 'head') this.#fail(timedOut('first-byte', timeouts.firstByteMs))
+    else if (!this.#bodyBegan) this.#fail(timedOut('first-byte', timeouts.firstByteMs))
     else this.#fail(timedOut('next-byte', timeouts.idleMs))
   }
 
@@ -231,6 +232,7 @@ export class Connection extends TimerEntry implements ExchangeConnection, TickTa
   #write(exchange: Exchange): void {
     this.#phase = 'head'
     this.#answerBegan = false
+    this.#bodyBegan = false
     const state = this.#writer.start(this.#socket!, exchange.prepared, exchange.request)
     exchange.sent = state !== 'closed'
     // The close event may already have been delivered. A microtask later, because the caller has no exchange yet.
@@ -250,14 +252,21 @@ export class Connection extends TimerEntry implements ExchangeConnection, TickTa
     parser.feed(chunk)
     for (;;) {
       const event = parser.next()
-      if (event === 'body') exchange.received(parser.piece)
-      else if (event === 'more') break
+      if (event === 'body') {
+        this.#bodyBegan = true
+        exchange.received(parser.piece)
+      } else if (event === 'more') break
       else if (event === 'end') return this.#complete(exchange)
       else if (!this.#begin(exchange, parser.head!)) return
       // The callback may have cancelled the exchange, and with it this connection.
       if (this.#exchange !== exchange) return
     }
-    if (this.#phase === 'body' && !this.#readPaused) this.#deadline(exchange.request.timeouts.idleMs)
+    if (this.#bodyBegan && !this.#readPaused) this.#deadline(exchange.request.timeouts.idleMs)
+  }
+
+  /** How long the next piece of the body is waited for. */
+  #pieceMs({ request: { timeouts } }: Exchange): number {
+    return this.#bodyBegan ? timeouts.idleMs : timeouts.firstByteMs
   }
 
   /** The head is complete. False = the answer is refused. */
@@ -267,11 +276,6 @@ export class Connection extends TimerEntry implements ExchangeConnection, TickTa
     if (proxy && !tunnel && head.status === 407) {
       exchange.sent = false
       this.#fail(proxyRefused(proxy, head.status))
-      return false
-    }
-    const hasBody = head.contentLength !== 0 && head.status !== 204 && head.status !== 304
-    if (head.encoding && hasBody) {
-      this.#fail(compressed())
       return false
     }
     this.#phase = 'body'

@@ -134,9 +134,9 @@ export function unreadable(): GatewayError {
   return new GatewayError('internal', 'the gateway could no longer read the uploaded file')
 }
 
-/** Answers are never decompressed: that would allow decompression bombs. */
-export function compressed(): GatewayError {
-  return new GatewayError('upstream-broken', 'the upstream compressed its answer though identity was asked')
+/** The upstream packed its answer though identity was asked for, and it cannot be unpacked. */
+export function undecodable(why: string): GatewayError {
+  return new GatewayError('upstream-broken', `the upstream's answer cannot be unpacked: ${why}`)
 }
 
 /** More than the caller accepts. */

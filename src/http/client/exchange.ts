@@ -2,6 +2,7 @@
 import type { GatewayError } from '../../core/errors.ts'
 import type { BodySink, UpstreamBody, UpstreamExchange } from '../../core/transport.ts'
 import type { UpstreamRequest, UpstreamResponse } from '../../core/transport.ts'
+import { DecodedBody } from './decoded-body.ts'
 import { tooLarge } from './errors.ts'
 import type { PreparedHead } from './request-head.ts'
 import type { ResponseHead } from './response-head.ts'
@@ -44,6 +45,8 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
   #queuedBytes = 0
   #sink: BodySink | undefined
   #collect: BodyCollector | undefined
+  /** Of an answer that its upstream packed. */
+  #decoded: DecodedBody | undefined
   #claimed = false
   #paused = false
   #flushing = false
@@ -73,7 +76,8 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
   }
 
   get body(): UpstreamBody {
-    return this
+    const coding = this.#head?.coding
+    return coding ? (this.#decoded ??= new DecodedBody(this, coding)) : this
   }
 
   bytes(bytesMax: number): Promise<Uint8Array> {

@@ -1,31 +1,18 @@
 /** Compressed bodies of requests (RFC 9110, 8.4): unpacked while they are read, within the limits of plain ones. */
 import { pipeline, Readable } from 'node:stream'
-import { createGunzip, createInflate } from 'node:zlib'
-import type { Gunzip, Inflate } from 'node:zlib'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import { bodyTooLarge } from '../../core/request.ts'
 import type { BodyReader, RequestBody } from '../../core/request.ts'
+import { codingNames, codingOf, decoderOf } from '../content-codings.ts'
 import type { IncomingBody } from './incoming-body.ts'
-
-/** Unpacked at a time: so much of a bomb is in memory before its limit is checked. */
-const chunkSize = 64 * 1024
-
-const decoders: Readonly<Record<string, () => Gunzip | Inflate>> = {
-  gzip: () => createGunzip({ chunkSize }),
-  'x-gzip': () => createGunzip({ chunkSize }),
-  deflate: () => createInflate({ chunkSize }),
-}
 
 /**
  * The body as its reader sees it. `encoding` = the header `content-encoding`; null = not sent. One that is not known
  * fails as `unsupported-media` when it is read.
  */
 export function decodedBody(incoming: IncomingBody, encoding: string | null): RequestBody {
-  if (encoding === null) return incoming
-  const name = encoding.trim().toLowerCase()
-  if (name === '' || name === 'identity') return incoming
-  const decoder = Object.hasOwn(decoders, name) ? decoders[name]! : undefined
-  return new EncodedBody(incoming, name, decoder)
+  const coding = codingOf(encoding)
+  return coding === '' ? incoming : new EncodedBody(incoming, coding)
 }
 
 /** Nothing is unpacked before it is read: a request that is refused by its head costs nothing. */
@@ -33,14 +20,12 @@ class EncodedBody implements RequestBody {
   /** The length of what is packed says nothing of what is in it. */
   readonly announcedBytes = undefined
   readonly #incoming: IncomingBody
-  readonly #name: string
-  readonly #decoder: (() => Gunzip | Inflate) | undefined
+  readonly #coding: string
   #pieces: AsyncIterator<Buffer> | undefined
 
-  constructor(incoming: IncomingBody, name: string, decoder: (() => Gunzip | Inflate) | undefined) {
+  constructor(incoming: IncomingBody, coding: string) {
     this.#incoming = incoming
-    this.#name = name
-    this.#decoder = decoder
+    this.#coding = coding
   }
 
   read(bytesMax: number, reader: BodyReader): void {
@@ -89,29 +74,38 @@ class EncodedBody implements RequestBody {
     return buffer.subarray(0, filled)
   }
 
-  #open(): AsyncIterator<Buffer> {
-    if (!this.#decoder)
+  async *#open(): AsyncGenerator<Buffer> {
+    const decoder = decoderOf(this.#coding)
+    if (!decoder)
       throw new GatewayError(
         'unsupported-media',
-        `content-encoding '${this.#name}' is not accepted; send gzip, deflate, or the body as it is`,
+        `content-encoding '${this.#coding}' is not accepted; send ${codingNames}, or the body as it is`,
       )
-    const unpacked = this.#decoder()
+    const packed = packedPieces(this.#incoming)
+    const first = await packed.next()
+    if (first.done === true) throw new Error('it is empty')
+    const unpacked = decoder(first.value)
     // The error comes out of the iterator.
-    pipeline(Readable.from(packed(this.#incoming), { objectMode: true, highWaterMark: 1 }), unpacked, () => {})
-    return unpacked[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+    pipeline(Readable.from(joined(first.value, packed), { objectMode: true, highWaterMark: 1 }), unpacked, () => {})
+    yield* unpacked as AsyncIterable<Buffer>
   }
 
   #damaged(cause: unknown): GatewayError {
     const why = cause instanceof Error ? cause.message : String(cause)
     return new GatewayError(
       'invalid-request',
-      `the body is not what content-encoding '${this.#name}' says (${why}); send all of it, ` +
+      `the body is not what content-encoding '${this.#coding}' says (${why}); send all of it, ` +
         'packed that way, or as it is',
       { cause },
     )
   }
 }
 
-async function* packed(incoming: IncomingBody): AsyncGenerator<Uint8Array> {
-  for (let piece = await incoming.next(); piece; piece = await incoming.next()) yield piece
+async function* packedPieces(incoming: IncomingBody): AsyncGenerator<Uint8Array> {
+  for (let piece = await incoming.next(); piece; piece = await incoming.next()) if (piece.length > 0) yield piece
+}
+
+async function* joined(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield first
+  yield* rest
 }

@@ -74,7 +74,7 @@ function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: o
     timeouts: {
       connectMs: 0,
       firstByteMs: 0,
-      streamFirstByteMs: 0,
+      firstEventMs: 0,
       idleMs: 0,
       firstContentMs: 0,
       contentMs: 0,

@@ -47,7 +47,7 @@ function wordRelay(): StreamRelay {
   return relay as unknown as StreamRelay
 }
 
-const noTimeouts = { firstContentMs: 0, contentMs: 0 }
+const noTimeouts = { firstEventMs: 0, firstContentMs: 0, contentMs: 0 }
 
 function stream(heartbeat = '<alive>', relay = wordRelay(), timeouts = noTimeouts) {
   const clock = { nowMs: 1_000_000, epochMs: () => clock.nowMs, monotonicMs: () => clock.nowMs }
@@ -86,7 +86,8 @@ function stream(heartbeat = '<alive>', relay = wordRelay(), timeouts = noTimeout
     resume: () => void seen.resumed++,
   }
   const exchange = { response: new Promise<never>(() => {}), sent: true, cancel: () => void seen.cancelled++ }
-  control.setExchange(exchange, 0)
+  // Its head came after five seconds.
+  control.setExchange(exchange, clock.nowMs - 5000)
   const sink: AnswerSink & { full: boolean } = {
     full: false,
     write: piece => void (seen.text += Buffer.from(piece as string).toString()),
@@ -482,10 +483,11 @@ test.each(lanes)('%s: usage after the terminal event is in the record', async (_
   expect([never.seen.text.endsWith(mark), never.seen.cancelled, never.ends.length]).toEqual([true, 1, 1])
 })
 
-const limits = { firstContentMs: 10_000, contentMs: 4000 }
+const limits = { firstEventMs: 20_000, firstContentMs: 10_000, contentMs: 4000 }
 test.each(lanes)('%s: comments alone are no content: another deployment may answer', async (_, __, relay) => {
   const { send, advance, seen, ends, opened, isOpen } = stream('<alive>', relay(), limits)
-  for (let at = 0; at < 99; at++) {
+  // Content is waited for from the request on, while there is no event.
+  for (let at = 0; at < 49; at++) {
     send(': OPENROUTER PROCESSING\n\n')
     advance(100)
   }
@@ -498,6 +500,34 @@ test.each(lanes)('%s: comments alone are no content: another deployment may answ
     ),
   ).toEqual(['upstream-timeout', 'the upstream sent no content for 10 s (`first_content_timeout`)'])
   expect([seen.text, seen.cancelled, ends]).toEqual(['', 1, []])
+})
+
+test.each(lanes)('%s: neither the head nor comments are the first event', async (_, __, relay) => {
+  for (const said of ['', ': OPENROUTER PROCESSING\n\n']) {
+    const bounds = { firstEventMs: 8000, firstContentMs: 60_000, contentMs: 4000 }
+    const { send, advance, seen, ends, opened, isOpen } = stream('<alive>', relay(), bounds)
+    for (let at = 0; at < 29; at++) {
+      send(said)
+      advance(100)
+    }
+    expect(await isOpen()).toBe(false)
+    advance(200)
+    expect(await opened.catch((error: GatewayError) => [error.kind, error.message])).toEqual([
+      'upstream-timeout',
+      'the upstream sent no event for 8 s (`stream_timeout`)',
+    ])
+    expect([seen.text, seen.cancelled, ends]).toEqual(['', 1, []])
+  }
+})
+
+test('from the first event on the first content is waited for, however late that event was', async () => {
+  const bounds = { firstEventMs: 8000, firstContentMs: 8000, contentMs: 4000 }
+  const { send, advance, opened } = stream('<alive>', wordRelay(), bounds)
+  advance(2500)
+  send('[message_start]')
+  advance(7900)
+  send('words')
+  expect(await opened).toBeDefined()
 })
 
 test.each(lanes)(

@@ -61,6 +61,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
   readonly #beganMs: number
   /** Of the relay, when the wait for content began. */
   #steps = 0
+  #received = false
   /** How long content is waited for: see `#contentWaitMs`. */
   #waitMs = 0
   /** When that wait is over, by the timers' clock. */
@@ -137,7 +138,8 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
     const { relay } = this.#source
     const out = relay.push(bytes)
     if (relay.failure) return this.#break(relay.failure, out)
-    if (relay.steps !== this.#steps || this.#waitMs !== this.#contentWaitMs) this.#awaitContent()
+    if (relay.steps !== this.#steps || relay.received !== this.#received || this.#waitMs !== this.#contentWaitMs)
+      this.#awaitContent()
     if (relay.terminated && this.#source.late) return this.#awaitPolicies(out, this.#source.late)
     // The terminal event may only be sent after the call is recorded.
     if (relay.terminated) this.#settleSuccess()
@@ -282,22 +284,39 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
 
   /** The wait begins anew: content has come, or another limit holds. */
   #awaitContent(): void {
-    this.#steps = this.#source.relay.steps
+    const { relay } = this.#source
+    this.#steps = relay.steps
+    this.#received = relay.received
     this.#waitMs = this.#contentWaitMs
-    this.#contentDueMs = this.#waitMs === 0 ? Infinity : this.#timers.nowMs() + this.#waitMs
+    // An upstream that sends its head at once has not answered: the first event is waited for from the request on.
+    const sinceMs = relay.received ? this.#timers.nowMs() : this.#control.sentMs
+    this.#contentDueMs = this.#waitMs === 0 ? Infinity : sinceMs + this.#waitMs
   }
 
-  /** Milliseconds; 0 = no limit. For more of a complete answer, between contents, or for the first one. */
+  /** Milliseconds; 0 = no limit. For more of a complete answer, between contents, for the first or the first event. */
   get #contentWaitMs(): number {
     const { relay } = this.#source
     if (relay.complete) return relay.quietMs ?? 0
     const { timeouts } = this.#deployment
-    return relay.started ? timeouts.contentMs : timeouts.firstContentMs
+    if (relay.started) return timeouts.contentMs
+    return relay.received || this.#contentIsDueFirst ? timeouts.firstContentMs : timeouts.firstEventMs
+  }
+
+  /** Before the first event: content is waited for less long than an event. */
+  get #contentIsDueFirst(): boolean {
+    const { firstContentMs, firstEventMs } = this.#deployment.timeouts
+    return firstContentMs > 0 && (firstEventMs === 0 || firstContentMs < firstEventMs)
   }
 
   #noContent(): GatewayError {
-    const limit = this.#source.relay.started ? '`content_timeout`' : '`first_content_timeout`'
-    return new GatewayError('upstream-timeout', `the upstream sent no content for ${this.#waitMs / 1000} s (${limit})`)
+    const { started, received } = this.#source.relay
+    const awaitsContent = received || this.#contentIsDueFirst
+    const limit = started ? 'content_timeout' : awaitsContent ? 'first_content_timeout' : 'stream_timeout'
+    const what = awaitsContent ? 'content' : 'event'
+    return new GatewayError(
+      'upstream-timeout',
+      `the upstream sent no ${what} for ${this.#waitMs / 1000} s (\`${limit}\`)`,
+    )
   }
 
   #pause(): void {

@@ -63,7 +63,7 @@ export class AttemptSender {
       method: 'POST',
       head: attempt.head,
       body: attempt.body,
-      timeouts: call.stream ? { ...timeouts, firstByteMs: timeouts.streamFirstByteMs } : timeouts,
+      timeouts: call.stream ? { ...timeouts, firstByteMs: timeouts.firstEventMs } : timeouts,
       proxies: deployment.proxies,
     }
     if (!provider.authorization) return this.#parts.transport.send(request)

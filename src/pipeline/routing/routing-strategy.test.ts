@@ -26,7 +26,7 @@ const provider = {
 const noTimeouts = {
   connectMs: 0,
   firstByteMs: 0,
-  streamFirstByteMs: 0,
+  firstEventMs: 0,
   idleMs: 0,
   firstContentMs: 0,
   contentMs: 0,

@@ -4,11 +4,11 @@ import type { Timeouts } from '../../core/deployment.ts'
 /** 0 = no limit. The total time of a stream is limited by the operator alone. */
 export function shortened(timeouts: Timeouts, isStream: boolean, mostMs: number): Timeouts {
   const least = (ms: number): number => (ms === 0 ? mostMs : Math.min(ms, mostMs))
-  const { firstByteMs, streamFirstByteMs, totalMs } = timeouts
+  const { firstByteMs, firstEventMs, totalMs } = timeouts
   return {
     ...timeouts,
     firstByteMs: least(firstByteMs),
-    streamFirstByteMs: least(streamFirstByteMs),
+    firstEventMs: least(firstEventMs),
     totalMs: isStream ? totalMs : least(totalMs),
   }
 }

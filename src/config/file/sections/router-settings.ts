@@ -146,7 +146,9 @@ export const routerSettings = z.strictObject(
         ),
       stream_timeout: seconds
         .optional()
-        .describe('Seconds until the first byte of a stream, for models without their own; 60 when left out.'),
+        .describe(
+          'Seconds to the first event of a stream, for models without a timeout of their own; 300 when left out.',
+        ),
       ...fallbackSettings,
       model_group_alias: z
         .record(modelName, z.union([text, z.strictObject({ model: text, hidden: z.boolean().optional() })]))
