@@ -44,6 +44,27 @@ describe('reasoning_effort "default"', () => {
   })
 })
 
+describe("Gemini's signature in the id of a call, after a change of the model", () => {
+  const history = (id: string): Json[] => [
+    { role: 'user', content: 'weather?' },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{"n":1234567890123456789}' } }],
+    },
+    { role: 'tool', tool_call_id: id, content: 'mild' },
+  ]
+  for (const model of ['openai', 'groq', 'anthropic', 'bedrock'])
+    test(`does not reach ${model}, nor is it named as dropped`, async () => {
+      const signed = history(`call_1__thought__${'QUJD'.repeat(300)}`)
+      const answer = await post('/v1/chat/completions', chat({ model, messages: signed }))
+      expect([answer.status, answer.headers.get('x-modelgate-dropped-params')]).toEqual([200, null])
+      const sent = lastBody()
+      await post('/v1/chat/completions', chat({ model, messages: history('call_1') }))
+      expect(sent).toEqual(lastBody())
+    })
+})
+
 describe('compressed requests', () => {
   for (const [encoding, pack] of [
     ['gzip', gzipSync],

@@ -26,8 +26,8 @@ export type Part =
   /** A model's thinking. `signature` lets its vendor verify it; `redacted` is readable by the vendor alone. */
   | { type: 'reasoning'; text: string; signature?: string; redacted?: string }
   | { type: 'refusal'; text: string }
-  /** `arguments` is JSON text exactly as the model wrote it. */
-  | { type: 'tool-call'; id: string; name: string; arguments: string; cache?: CacheControl }
+  /** `arguments` is JSON text exactly as the model wrote it, `signature` Gemini's of the call, for Gemini alone. */
+  | { type: 'tool-call'; id: string; name: string; arguments: string; signature?: string; cache?: CacheControl }
   | {
       type: 'tool-result'
       callId: string
@@ -146,8 +146,8 @@ export type ChatEvent =
   /** Deltas of thinking. A `signature` closes the block that the texts before it built. */
   | { type: 'reasoning'; choice: number; text?: string; signature?: string; redacted?: string }
   | { type: 'refusal'; choice: number; text: string }
-  /** `index` numbers the calls of a choice from 0 in order of their start. */
-  | { type: 'tool-call-start'; choice: number; index: number; id: string; name: string }
+  /** `index` numbers the calls of a choice from 0 in order of their start. `signature` as in a part. */
+  | { type: 'tool-call-start'; choice: number; index: number; id: string; name: string; signature?: string }
   | { type: 'tool-call-arguments'; choice: number; index: number; fragment: string }
   | { type: 'tool-call-end'; choice: number; index: number }
   | { type: 'image'; choice: number; source: Source }

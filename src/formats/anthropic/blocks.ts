@@ -3,6 +3,7 @@
  * filled by deltas and stopped. Whole answers and streams are made of the same steps, so that they cannot differ.
  */
 import type { ChatEvent, FinishReason, Source } from '../../core/hub/chat.ts'
+import { writeCallId } from '../../core/dialects/call-signature.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { ThinkingDisplay } from './decode.ts'
@@ -129,14 +130,15 @@ export class BlockSequence {
     return [...closing, { type: 'start', block: { type: 'thinking', thinking: '', signature: '' } }]
   }
 
-  #startCall({ index, id, name }: Extract<ChatEvent, { type: 'tool-call-start' }>): Step[] {
+  #startCall({ index, id, name, signature }: Extract<ChatEvent, { type: 'tool-call-start' }>): Step[] {
     // The same call begun twice would be two blocks of one id.
     if (this.#open === 'call') throw broken('it begins a tool call twice')
     const closing = this.#close()
     this.#open = 'call'
     this.#call = index
     this.#called = true
-    const block = { type: 'tool_use', id: id || `toolu_${crypto.randomUUID().replaceAll('-', '')}`, name, input: {} }
+    const ownId = id || `toolu_${crypto.randomUUID().replaceAll('-', '')}`
+    const block = { type: 'tool_use', id: writeCallId(ownId, signature), name, input: {} }
     return [...closing, { type: 'start', block }]
   }
 

@@ -5,6 +5,7 @@ import type { Path } from '../common/field-checks.ts'
 import { readCacheControl } from '../common/cache-control.ts'
 import { untranslatable } from '../common/untranslatable.ts'
 import { decodeSignature } from './thinking-signature.ts'
+import { readCallId, readSignedCall } from '../../core/dialects/call-signature.ts'
 import { isObject, objectsOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 
@@ -71,7 +72,7 @@ export class MessagesDecoder {
   }
 
   #result(block: Json, path: Path): Part {
-    const callId = String(block.tool_use_id)
+    const { id: callId } = readCallId(String(block.tool_use_id))
     const name = this.#calls.get(callId)
     const part: Part = {
       type: 'tool-result',
@@ -105,9 +106,10 @@ export class MessagesDecoder {
       case 'redacted_thinking':
         return [{ type: 'reasoning', text: '', redacted: String(block.data) }]
       case 'tool_use': {
-        const [id, name] = [String(block.id), String(block.name)]
+        const name = String(block.name)
+        const { id, ...signature } = readSignedCall(block, String(block.id))
         this.#calls.set(id, name)
-        return [withCache({ type: 'tool-call', id, name, arguments: JSON.stringify(block.input) }, cache)]
+        return [withCache({ type: 'tool-call', id, ...signature, name, arguments: JSON.stringify(block.input) }, cache)]
       }
     }
     if ((role === 'assistant' && serverBlock.test(String(block.type))) || claudeOnly.has(block.type)) {

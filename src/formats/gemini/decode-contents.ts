@@ -122,8 +122,9 @@ class Conversation implements DecodedContents {
   }
 
   #addModelPart(turn: Part[], part: Json, path: Path): void {
-    this.#decodeThoughts(turn, textOf(part.thoughtSignature))
-    if (part.functionCall != null) turn.push(this.#call(camel(part.functionCall as Json)))
+    const signature = textOf(part.thoughtSignature)
+    this.#decodeThoughts(turn, signature)
+    if (part.functionCall != null) turn.push(this.#call(camel(part.functionCall as Json), signature))
     else if (part.functionResponse != null)
       throw untranslatable(
         [...path, 'functionResponse'],
@@ -138,7 +139,7 @@ class Conversation implements DecodedContents {
       }
   }
 
-  /** Gemini's own signatures mean nothing to others, who get the conversation without them. */
+  /** Gemini's own signatures of texts and thoughts mean nothing to others, who get the conversation without them. */
   #decodeThoughts(turn: Part[], signature: string): void {
     if (signature === '' || this.#opened.has(signature)) return
     this.#opened.add(signature)
@@ -149,10 +150,11 @@ class Conversation implements DecodedContents {
     for (const thought of thoughts) turn.push({ type: 'reasoning', text: '', ...thought })
   }
 
-  #call(call: Json): Part {
+  #call(call: Json, signature: string): Part {
+    const isGeminis = signature !== '' && decodeThoughts(signature) === undefined
     const name = call.name as string
     const id = this.#calls.add(textOf(call.id), name)
-    return { type: 'tool-call', id, name, arguments: JSON.stringify(call.args ?? {}) }
+    return { type: 'tool-call', id, name, arguments: JSON.stringify(call.args ?? {}), ...(isGeminis && { signature }) }
   }
 
   #result(response: Json, path: Path): Message {

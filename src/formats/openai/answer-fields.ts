@@ -1,5 +1,6 @@
 /** Parts of OpenAI's answers that whole answers and streams share. */
 import type { ChatRequest, FinishReason, Source } from '../../core/hub/chat.ts'
+import { signatureContent, signatureMember, writeCallId } from '../../core/dialects/call-signature.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { isObject } from '../../lib/json/json-values.ts'
@@ -85,6 +86,15 @@ export function imageObject(source: Source): Record<string, unknown> {
   else if ('data' in source) url = `data:${source.mediaType};base64,${source.data}`
   else url = source.fileId
   return { type: 'image_url', image_url: { url } }
+}
+
+/** The id of a call and, where Gemini signed the call, what else brings the signature back. */
+export function signedFields({ id, signature }: { readonly id: string; readonly signature?: string | undefined }): {
+  id: string
+  [signatureMember]?: object
+} {
+  if (signature === undefined) return { id }
+  return { id: writeCallId(id, signature), [signatureMember]: signatureContent(signature) }
 }
 
 /** `{type: 'thinking', thinking, signature}` as LiteLLM's clients send it back. */

@@ -4,6 +4,7 @@ import { headOf } from '../../core/call-heads.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
+import { withoutCallSignatures } from '../../core/dialects/call-signature.ts'
 import { routingFields } from '../../core/dialects/field-names.ts'
 import { withDefaults } from '../../core/dialects/default-fields.ts'
 import { noFieldRules } from '../../core/dialects/field-rules.ts'
@@ -156,16 +157,17 @@ function lossRefused(dropped: readonly string[], model: string): GatewayError {
   )
 }
 
-function forwardAttempt({ call, deployment, body, withheld }: Plan, format: Format): Attempt | undefined {
+function forwardAttempt({ call, deployment, body: whole, withheld }: Plan, format: Format): Attempt | undefined {
   const { target } = deployment
   const { provider } = target
   const makeHead = provider.speaks[format.dialect]
   if (!makeHead || provider.forwards?.(target, format.dialect) === false) return undefined
-  if (needsTranslation(deployment, format.dialect, body)) return undefined
+  if (needsTranslation(deployment, format.dialect, whole)) return undefined
+  const rules = provider.rules?.(target, format.dialect) ?? noFieldRules
+  if (provider.chat && mustBeTranslated(rules, whole)) return undefined
+  const body = 'writer' in format && !rules.readsCallSignatures ? withoutCallSignatures(whole) : whole
   const changed = call.edits.length === 0 || call.upload ? noChanges : changedFields(call, body)
   if (!changed) return undefined
-  const rules = provider.rules?.(target, format.dialect) ?? noFieldRules
-  if (provider.chat && mustBeTranslated(rules, body)) return undefined
   const { edits: formatEdits, dropped } = format.forward.edits(body, rules)
   if (changed.length > 0) formatEdits.push(...changed)
   const edits = format.forward.modelInPath ? formatEdits : withModel(formatEdits, target.model, body)

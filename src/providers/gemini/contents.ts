@@ -133,7 +133,8 @@ function modelParts(message: Message, calls: Calls, options: ConversationOptions
     else if (part.type === 'tool-call') {
       calls.add(part.id, part.name)
       // Gemini 3 requires a signature on the first call of a step; parallel calls after it have none.
-      const signature = signed.calls.get(call) ?? (call === 0 && model.wantsSignatures ? skipSignatureCheck : undefined)
+      const own = part.signature ?? signed.calls.get(call)
+      const signature = own ?? (call === 0 && model.wantsSignatures ? skipSignatureCheck : undefined)
       call++
       const functionCall = { ...(callIds && { id: part.id }), name: part.name, args: argumentsObject(part.arguments) }
       parts.push({ functionCall, ...(signature !== undefined && { thoughtSignature: signature }) })

@@ -100,7 +100,7 @@ class AnswerReader {
         : [{ type: 'reasoning', choice: choice.index, signature: placeSignature({ kind, index, signature }) }]
     if (isObject(part.functionCall)) {
       const index = choice.calls++
-      return [...sign('call', index), ...this.#call(part.functionCall, choice.index, index)]
+      return [...sign('call', index), ...this.#call(part.functionCall, { choice: choice.index, index, signature })]
     }
     // Images inside thoughts are drafts and are left out.
     if (part.thought === true) {
@@ -113,7 +113,7 @@ class AnswerReader {
     return [...(text ? [{ type: 'text', choice: choice.index, text } as const] : []), ...sign('text')]
   }
 
-  #call(call: Json, choice: number, index: number): ChatEvent[] {
+  #call(call: Json, { choice, index, signature }: { choice: number; index: number; signature: string }): ChatEvent[] {
     const name = textOf(call.name)
     const args = JSON.stringify(objectOf(call.args))
     return [
@@ -123,6 +123,7 @@ class AnswerReader {
         index,
         id: textOf(call.id) || callId([this.#id, choice, index, name, args]),
         name,
+        ...(signature !== '' && { signature }),
       },
       { type: 'tool-call-arguments', choice, index, fragment: args },
       { type: 'tool-call-end', choice, index },

@@ -27,9 +27,10 @@ const openaiBaseUrl = 'https://api.openai.com/v1'
  */
 export function openaiCompatible(name: string, row: CompatibleRow): Provider {
   const ruleOf = row.baseUrl === openaiBaseUrl ? openaiRule : (model: string) => hostRule(name, model)
-  const chatRules = perTarget(({ model }) => chatFieldRules(ruleOf(model), row.quirks))
-  const responsesRules = perTarget(({ model }) => {
-    const compiled = responsesFieldRules(ruleOf(model), row.quirks)
+  const chatRules = perTarget(target => withSignatures(chatFieldRules(ruleOf(target.model), row.quirks), target))
+  const responsesRules = perTarget(target => {
+    const { model } = target
+    const compiled = withSignatures(responsesFieldRules(ruleOf(model), row.quirks), target)
     return row.baseUrl === openaiBaseUrl && neverReasons(model) ? withoutReasoning(compiled) : compiled
   })
   const otherRules = quirkRules(row.quirks)
@@ -72,6 +73,13 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
     fault: generalFault,
     ...(row.newestParams && { chatExtras: newestChatFields }),
   }
+}
+
+/** Google's own chat completions, and gateways that name their models as Google does. */
+function withSignatures(rules: FieldRules, { model, baseUrl }: Target): FieldRules {
+  return /gemini/i.test(model) || /^https:\/\/[^/]*\.googleapis\.com\//.test(`${baseUrl}/`)
+    ? { ...rules, readsCallSignatures: true }
+    : rules
 }
 
 /** Chat in OpenAI's words, for clients of other dialects. */

@@ -5,6 +5,7 @@ import { withCalls } from '../../core/dialects/finish-reasons.ts'
 import { choiceEnding, choiceIndex, finishReasonOf, reportedError } from '../../core/dialects/openai-chunk.ts'
 import { readChunkUsage } from '../../core/usage/openai-usage.ts'
 import type { Frame } from '../../lib/frame.ts'
+import { readSignedCall } from '../../core/dialects/call-signature.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { ObjectEnd } from '../../lib/json/object-end.ts'
@@ -239,7 +240,7 @@ class CallNumbers {
       this.#byIndex.set(index, known)
       this.#open.add(known)
       this.#newest = known
-      events.push({ type: 'tool-call-start', choice, index: known.number, id: known.id, name })
+      events.push({ type: 'tool-call-start', choice, index: known.number, ...readSignedCall(call, known.id), name })
     }
     const fragment =
       typeof called.arguments === 'string' ? called.arguments : called.arguments ? JSON.stringify(called.arguments) : ''

@@ -2,6 +2,7 @@
 import { carriedFields } from '../../core/hub/chat-fields.ts'
 import type { ChatRequest, Message, Part, ResponseFormat, Source, Tool } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { signatureContent, signatureMember, writeCallId } from '../../core/dialects/call-signature.ts'
 import { removeMember } from '../../core/dialects/field-rules.ts'
 import type { FieldRule, FieldRules } from '../../core/dialects/field-rules.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
@@ -144,7 +145,7 @@ interface WrittenMessages {
  * user message. `dropped` = members that the host refuses.
  */
 function conversation(messages: readonly Message[], rules: FieldRules): WrittenMessages {
-  const written = plainConversation(messages, rules.noDeveloperRole ?? false)
+  const written = plainConversation(rules.readsCallSignatures ? withSignedIds(messages) : messages, rules)
   const members = rules.inside?.get('messages')
   if (!members) return { messages: written, dropped: [] }
   for (const message of written)
@@ -163,7 +164,22 @@ function withoutRefused(list: unknown, field: string, { inside }: FieldRules): s
   return refusedPaths.filter(([path]) => removeMember(list, path.split('.'))).map(([path]) => `${field}.${path}`)
 }
 
-function plainConversation(messages: readonly Message[], noDeveloperRole: boolean): Json[] {
+/** Ids as such an upstream's own answers have them: gateways like LiteLLM look for the signature there. */
+function withSignedIds(messages: readonly Message[]): readonly Message[] {
+  const ids = new Map<string, string>()
+  return messages.map(message => ({
+    ...message,
+    parts: message.parts.map((part): Part => {
+      if (part.type === 'tool-result') return { ...part, callId: ids.get(part.callId) ?? part.callId }
+      if (part.type !== 'tool-call' || part.signature === undefined) return part
+      const id = writeCallId(part.id, part.signature)
+      ids.set(part.id, id)
+      return { ...part, id }
+    }),
+  }))
+}
+
+function plainConversation(messages: readonly Message[], rules: FieldRules): Json[] {
   const out: Json[] = []
   let media: Part[] = []
   for (const message of messages) {
@@ -175,7 +191,7 @@ function plainConversation(messages: readonly Message[], noDeveloperRole: boolea
     if (rest.length === 0 && results.length > 0) continue
     const joins = media.length > 0 && message.role === 'user'
     if (media.length > 0 && !joins) out.push({ role: 'user', content: plainOrParts(media) })
-    out.push(written(message, joins ? [...media, ...rest] : rest, noDeveloperRole))
+    out.push(written(message, joins ? [...media, ...rest] : rest, rules))
     media = []
   }
   return media.length > 0 ? [...out, { role: 'user', content: plainOrParts(media) }] : out
@@ -188,14 +204,14 @@ function parted({ parts }: Message): { results: Extract<Part, { type: 'tool-resu
   return { results, rest: results.length > 0 ? parts.filter(part => part.type !== 'tool-result') : parts }
 }
 
-function written(message: Message, parts: readonly Part[], noDeveloperRole: boolean): Json {
+function written(message: Message, parts: readonly Part[], rules: FieldRules): Json {
   const name = message.name === undefined ? {} : { name: message.name }
-  if (message.role === 'assistant') return { role: 'assistant', ...assistant(parts), ...name }
-  const role = message.role === 'developer' && noDeveloperRole ? 'system' : message.role
+  if (message.role === 'assistant') return { role: 'assistant', ...assistant(parts, rules), ...name }
+  const role = message.role === 'developer' && rules.noDeveloperRole ? 'system' : message.role
   return { role, content: plainOrParts(parts), ...name }
 }
 
-function assistant(parts: readonly Part[]): Json {
+function assistant(parts: readonly Part[], { readsCallSignatures }: FieldRules): Json {
   const text = joinTexts(parts.filter(part => part.type === 'text').map(part => part.text))
   const refusal = joinTexts(parts.filter(part => part.type === 'refusal').map(part => part.text))
   const thinking = joinTexts(parts.filter(part => part.type === 'reasoning').map(part => part.text))
@@ -209,6 +225,8 @@ function assistant(parts: readonly Part[]): Json {
         id: call.id,
         type: 'function',
         function: { name: call.name, arguments: call.arguments },
+        ...(readsCallSignatures &&
+          call.signature !== undefined && { [signatureMember]: signatureContent(call.signature) }),
       })),
     }),
   }

@@ -72,12 +72,12 @@ const fixtures: AnswerFixture[] = [
     name: 'signed calls',
     whole: answer([
       { text: 'Plan.', thought: true },
-      { ...weather('Paris', { id: 'a' }), thoughtSignature: 'CiQB+/=' },
+      { ...weather('Paris', { id: 'a' }), thoughtSignature: 'CiQB+/8=' },
       weather('Rome', { id: 'b' }),
     ]),
     stream: [
       piece([{ text: 'Plan.', thought: true }]),
-      piece([{ ...weather('Paris', { id: 'a' }), thoughtSignature: 'CiQB+/=' }]),
+      piece([{ ...weather('Paris', { id: 'a' }), thoughtSignature: 'CiQB+/8=' }]),
       last([weather('Rome', { id: 'b' })]),
     ],
   },

@@ -16,6 +16,8 @@ interface GatheredAudio {
 /** A call; its arguments are JSON text as the model wrote it. */
 export interface AnswerCall {
   id: string
+  /** Gemini's of the call. */
+  signature: string | undefined
   name: string
   arguments: string
 }
@@ -113,7 +115,7 @@ function add(choice: GatheredChoice, event: Exclude<ChatEvent, { type: 'start' |
       return addReasoning(choice, event)
     case 'tool-call-start':
       choice.calls ??= new Map()
-      choice.calls.set(event.index, { id: event.id, name: event.name, arguments: '' })
+      choice.calls.set(event.index, { id: event.id, name: event.name, signature: event.signature, arguments: '' })
       return
     case 'tool-call-arguments': {
       const call = choice.calls?.get(event.index)

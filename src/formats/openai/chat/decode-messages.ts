@@ -1,5 +1,6 @@
 /** Decodes messages of an OpenAI body into hub types. Takes only what passed the inspection (`inspect-messages.ts`). */
 import type { CacheControl, Message, Part, Role, Source } from '../../../core/hub/chat.ts'
+import { readCallId, readSignedCall } from '../../../core/dialects/call-signature.ts'
 import { freeTextArguments } from '../../../core/hub/tool-arguments.ts'
 import { readCacheControl } from '../../common/cache-control.ts'
 import { shown } from '../../common/field-checks.ts'
@@ -25,12 +26,13 @@ interface EarlierCalls {
 
 /** Without `tool_call_id` results answer the open calls in order. Throws `unprocessable` when none is open. */
 function answeredCall(message: Json, at: number, calls: EarlierCalls): string {
-  const id = message.tool_call_id ?? calls.open[0]
-  if (typeof id !== 'string')
+  const written = message.tool_call_id ?? calls.open[0]
+  if (typeof written !== 'string')
     throw untranslatable(
       ['messages', at, 'tool_call_id'],
       'is missing, and no tool call before it is without its result; send the `id` of the call that this answers',
     )
+  const { id } = readCallId(written)
   calls.open = calls.open.filter(one => one !== id)
   return id
 }
@@ -107,13 +109,14 @@ function assistantParts(message: Json, at: number): Part[] {
 
 function toolCall(call: Json, path: Path): Part {
   const { custom } = call
+  const signed = readSignedCall(call, call.id as string)
   if (isObject(custom) && typeof custom.name === 'string' && typeof custom.input === 'string')
-    return { type: 'tool-call', id: call.id as string, name: custom.name, arguments: freeTextArguments(custom.input) }
+    return { type: 'tool-call', ...signed, name: custom.name, arguments: freeTextArguments(custom.input) }
   if (!isObject(call.function))
     throw untranslatable([...path, 'type'], `tool calls of type ${shown(call.type)} cannot be translated`)
   const part: Part = {
     type: 'tool-call',
-    id: call.id as string,
+    ...signed,
     name: call.function.name as string,
     arguments: call.function.arguments as string,
   }

@@ -6,7 +6,7 @@ import { gather } from './answer.ts'
 import type { AnswerCall, GatheredChoice } from './answer.ts'
 import { usesLegacyFunctions } from './decode.ts'
 import { answerId } from '../../common/answer-id.ts'
-import { createdOr, finishReason, usageObject } from '../answer-fields.ts'
+import { createdOr, finishReason, signedFields, usageObject } from '../answer-fields.ts'
 
 /** `model` is the public name. Throws the answer's own error; `upstream-broken` when a choice never ended. */
 export function encodeChat(events: readonly ChatEvent[], model: string, request: ChatRequest): object {
@@ -55,10 +55,11 @@ function message(choice: GatheredChoice, request: ChatRequest, legacy: boolean):
   return result
 }
 
-function toolCall({ id, name, arguments: text }: AnswerCall, request: ChatRequest): object {
+function toolCall({ name, arguments: text, ...signed }: AnswerCall, request: ChatRequest): object {
+  const { id, ...member } = signedFields(signed)
   const shape = callShapeOf(request, name)
-  if (shape === 'custom') return { id, type: 'custom', custom: { name, input: freeTextOf(text) } }
-  return { id, type: 'function', function: { name, arguments: shape ? freeTextOf(text) : text } }
+  if (shape === 'custom') return { id, type: 'custom', custom: { name, input: freeTextOf(text) }, ...member }
+  return { id, type: 'function', function: { name, arguments: shape ? freeTextOf(text) : text }, ...member }
 }
 
 function logprobs(choice: GatheredChoice): object | null {

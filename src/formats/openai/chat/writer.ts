@@ -15,6 +15,7 @@ import {
   finishReason,
   imageObject,
   redactedBlock,
+  signedFields,
   thinkingBlock,
   usageChunk,
 } from '../answer-fields.ts'
@@ -242,16 +243,25 @@ export class ChatWriter implements EventWriter {
     const name = JSON.stringify(event.name)
     if (this.#legacy) return this.#chunk(choice, `{"function_call":{"name":${name},"arguments":""}}`)
     const called = `"function":{"name":${name},"arguments":""}`
-    const call = `"id":${JSON.stringify(event.id)},"type":"function",${called}`
+    const { id, ...member } = signedFields(event)
+    const call = `"id":${JSON.stringify(id)},"type":"function",${called}${membersAfter(member)}`
     return this.#chunk(choice, `{"tool_calls":[{"index":${event.index},${call}}]}`)
   }
 }
 
 type Start = Extract<ChatEvent, { type: 'tool-call-start' }>
 
-function textCallStart({ id, name }: Start, shape: 'custom' | 'function'): string {
+function textCallStart(start: Start, shape: 'custom' | 'function'): string {
+  const { name } = start
+  const { id, ...member } = signedFields(start)
   const called = shape === 'custom' ? { name, input: '' } : { name, arguments: '' }
-  return `"id":${JSON.stringify(id)},"type":"${shape}","${shape}":${JSON.stringify(called)}`
+  return `"id":${JSON.stringify(id)},"type":"${shape}","${shape}":${JSON.stringify(called)}${membersAfter(member)}`
+}
+
+/** As they follow other members. */
+function membersAfter(members: object): string {
+  const json = JSON.stringify(members)
+  return json === '{}' ? '' : `,${json.slice(1, -1)}`
 }
 
 function deltaOf(event: Extract<ChatEvent, { type: 'image' | 'audio' | 'citation' }>): string {

@@ -1,6 +1,7 @@
 /** Items of a Responses body as messages. Only for items that passed the inspection. */
 import type { Message, Part, Role, Source } from '../../../core/hub/chat.ts'
 import { unprocessable } from '../../../core/errors.ts'
+import { readCallId, readSignedCall } from '../../../core/dialects/call-signature.ts'
 import { freeTextArguments } from '../../../core/hub/tool-arguments.ts'
 import { shown } from '../../common/field-checks.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
@@ -57,7 +58,8 @@ function decodeItem(result: DecodedItems, item: Json, { path, names }: DecodeCon
     case 'custom_tool_call_output': {
       const { output } = item
       const parts = typeof output === 'string' ? textParts(output) : decodeParts(output as Json[], [...path, 'output'])
-      result.messages.push({ role: 'tool', parts: [{ type: 'tool-result', callId: item.call_id as string, parts }] })
+      const { id: callId } = readCallId(item.call_id as string)
+      result.messages.push({ role: 'tool', parts: [{ type: 'tool-result', callId, parts }] })
       return
     }
     // Its tools were read with the others.
@@ -111,7 +113,7 @@ function toolCall(item: Json, names: ToolNames): Part {
   const tool: ClientTool = { kind, name: item.name as string, ...namespace }
   return {
     type: 'tool-call',
-    id: item.call_id as string,
+    ...readSignedCall(item, item.call_id as string),
     name: names.nameOf(tool),
     arguments: kind === 'custom' ? freeTextArguments(item.input as string) : (item.arguments as string),
   }

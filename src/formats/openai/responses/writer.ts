@@ -2,6 +2,7 @@
  * An answer as the items of a Response, written event by event (API reference, "Streaming events"). A whole
  * answer is built by the same steps: only its last state is then of interest.
  */
+import { writeCallId } from '../../../core/dialects/call-signature.ts'
 import type { ChatEvent, ChatRequest, FinishReason, Source } from '../../../core/hub/chat.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { EventWriter } from '../../../core/format.ts'
@@ -180,7 +181,8 @@ export class ResponsesWriter implements EventWriter {
     const closed = this.#closeCurrent('completed') + this.#callEnd(event.index, 'completed')
     const tool = this.#context.names.find(event.name)
     const position = this.#newPosition(tool.kind === 'custom' ? 'ctc' : 'fc')
-    const item = new CallItem(position, tool, event.id || `call_${this.#hex.slice(0, 20)}${position.index}`)
+    const callId = event.id || `call_${this.#hex.slice(0, 20)}${position.index}`
+    const item = new CallItem(position, tool, writeCallId(callId, event.signature))
     this.#calls.set(event.index, item)
     return closed + item.open(this.#send)
   }
