@@ -63,6 +63,15 @@ export interface Target {
   readonly headers: Readonly<Record<string, string>>
   /** `organization`, `api_version` and other settings a provider may read. */
   readonly options: Readonly<Record<string, unknown>>
+  /** In tokens, by the catalogue or as declared; absent = unknown. */
+  readonly limits?: TokenLimits
+}
+
+/** What a model takes and writes at most. */
+export interface TokenLimits {
+  readonly output?: number
+  /** Input and output together; of some models the input alone is known. */
+  readonly context?: number
 }
 
 /** Where a dialect is spoken; `stream` matters to vendors that put it into the path. */

@@ -215,15 +215,19 @@ describe('Anthropic', () => {
     })
   })
 
-  test('thinking gets room and no temperature; a forced tool wins over it', () => {
+  test('thinking fits into the maximum and takes no temperature; a forced tool wins over it', () => {
     const ask = (more: Partial<ChatRequest>) =>
       providers
         .get('anthropic')!
         .chat!.request(request({ reasoning: { effort: 'medium' }, ...more }), target('anthropic'))
-    const thinking = ask({ maxOutputTokens: 500, temperature: 0.5 })
-    expect(thinking.body).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 4096 }, max_tokens: 5120 })
+    const thinking = ask({ maxOutputTokens: 2000, temperature: 0.5 })
+    expect(thinking.body).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 1024 }, max_tokens: 2000 })
     expect(thinking.body).not.toHaveProperty('temperature')
     expect(thinking.dropped).toEqual(['temperature'])
+    const none = ask({ maxOutputTokens: 100 })
+    expect(none.body).toMatchObject({ max_tokens: 100 })
+    expect(none.body).not.toHaveProperty('thinking')
+    expect(none.dropped).toEqual(['reasoning_effort'])
     expect(ask({ tools: [{ name: 't' }], toolChoice: 'required' }).body).not.toHaveProperty('thinking')
   })
 

@@ -1,14 +1,14 @@
 /** Builds deployments from checked model entries: provider, address, key, timeouts, prices. */
 import { defaultFieldNames, fieldDefaults } from '../../core/dialects/default-fields.ts'
 import type { Deployment, Origin, Timeouts } from '../../core/deployment.ts'
-import type { Provider } from '../../core/provider.ts'
+import type { Provider, Target } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
 import { localModels, similarProvider } from '../../providers/index.ts'
 import { bedrockOptions } from './bedrock-options.ts'
 import { namedModel, readAddress } from '../file/entry-checks.ts'
 import { identityOf } from './deployment-ids.ts'
 import type { Environment } from '../environment.ts'
-import { modelFacts } from './model-facts.ts'
+import { modelFacts, tokenLimits } from './model-facts.ts'
 import { pricesInPlace } from '../prices/place-premiums.ts'
 import { isReadPriceKey } from '../prices/read-price-keys.ts'
 import type { ProxySettings } from './proxies.ts'
@@ -84,13 +84,14 @@ export function buildDeployment(
   const { baseUrl, apiVersion } = readAddress(given)
   const declared = { ...entry.model_info, ...pick(params, Object.keys(params).filter(isReadPriceKey)) }
   const facts = modelFacts({ modelName: entry.model_name, model, provider: provider.name }, declared)
-  const target = {
+  const target: Target = {
     provider: speakingFor(provider, entry.model_info?.mode),
     model,
     baseUrl: bedrock?.baseUrl ?? baseUrl,
     apiKey: apiKey === undefined ? undefined : new Secret(apiKey),
     headers: lowerCased(params.extra_headers ?? {}),
     options: { ...vertex?.options, ...bedrock?.options, ...ownOptions(entry, apiVersion) },
+    limits: tokenLimits(facts.info),
   }
   return {
     id: identityOf(entry),

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { capabilitiesOf } from './capabilities.ts'
-import { modelFacts } from './model-facts.ts'
+import type { Deployment } from '../../core/deployment.ts'
+import { concreteModel, modelFacts, tokenLimits } from './model-facts.ts'
 
 const facts = (provider: string, model: string, declared = {}) =>
   modelFacts({ modelName: 'public', model, provider }, declared)
@@ -155,4 +156,16 @@ test('families are matched by whole words', () => {
   expect(capabilitiesOf('claude-opus-4-20250514').max_output_tokens).toBe(32_000)
   expect(capabilitiesOf('claude-opus-4-5-20251101').max_output_tokens).toBe(64_000)
   expect(capabilitiesOf('claude-opus-4-8').max_output_tokens).toBe(128_000)
+})
+
+test("providers know the limits of their target's model, also behind a pattern", () => {
+  const limits = (provider: string, model: string, declared = {}) => tokenLimits(facts(provider, model, declared).info)
+  expect(limits('anthropic', 'claude-3-5-sonnet-20241022')).toEqual({ output: 8192, context: 200_000 })
+  expect(limits('anthropic', 'claude-opus-4-7')).toMatchObject({ output: 128_000 })
+  expect(limits('bedrock', 'us.anthropic.claude-sonnet-4-5-20250929-v1:0')).toMatchObject({ output: 64_000 })
+  expect(limits('anthropic', 'claude-opus-4-7', { max_output_tokens: 1000 })).toMatchObject({ output: 1000 })
+  expect(limits('hosted_vllm', 'something-else')).toEqual({})
+  const target = { provider: { name: 'anthropic' }, model: '*', options: {} }
+  const pattern = { target, info: {} } as unknown as Deployment
+  expect(concreteModel(pattern, 'x', 'claude-sonnet-4-20250514').target.limits).toMatchObject({ output: 64_000 })
 })

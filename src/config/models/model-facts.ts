@@ -1,4 +1,5 @@
 /** What is known about one model: declarations of the operator over built-in knowledge. */
+import type { TokenLimits } from '../../core/provider.ts'
 import type { Deployment, ModelMode, ModelProfile } from '../../core/deployment.ts'
 import { capabilitiesOf, flags } from './capabilities.ts'
 import type { Capabilities, Flag } from './capabilities.ts'
@@ -139,10 +140,19 @@ function modalities(mode: ModelMode, known: Readonly<Record<string, unknown>>): 
   }
 }
 
+/** What providers are told of a model's limits. */
+export function tokenLimits(info: Deployment['info']): TokenLimits {
+  const { max_output_tokens: output, context_window: window, max_input_tokens: input } = info
+  const context = positive(window) ?? positive(input)
+  return { ...(positive(output) && { output: positive(output) }), ...(context && { context }) }
+}
+
+const positive = (value: unknown): number | undefined => (typeof value === 'number' && value > 0 ? value : undefined)
+
 /** A model matched by a pattern, with its own prices, abilities and profile. */
 export function concreteModel(pattern: Deployment, modelName: string, model: string): Deployment {
   const { provider } = pattern.target
   const facts = modelFacts({ modelName, model, provider: provider.name }, pattern.info as DeclaredInfo)
-  const target = { ...pattern.target, model }
+  const target = { ...pattern.target, model, limits: tokenLimits(facts.info) }
   return { ...pattern, ...facts, prices: pricesInPlace(facts, target), target }
 }

@@ -83,9 +83,9 @@ describe('thinking, as each Claude takes it', () => {
   test('by a budget before 4.6, by an effort from then on', () => {
     for (const model of ['claude-3-7-sonnet-20250219', 'claude-sonnet-4-5', 'claude-opus-4-5-20251101', 'kimi-k2'])
       expect(thinking(model, high), model).toEqual({
-        thinking: { type: 'enabled', budget_tokens: 16_384 },
+        thinking: { type: 'enabled', budget_tokens: 3976 },
         config: undefined,
-        max: 21_384,
+        max: 5000,
         dropped: [],
       })
     for (const model of [
@@ -205,5 +205,38 @@ describe('strict tools', () => {
     const old = ask(chatRequest({ tools: strictTools(1) }), { model: 'claude-3-7-sonnet-20250219' })
     expect(old.body.tools).toEqual([{ name: 't0', input_schema: parameters }])
     expect(old.dropped).toEqual(['tools.function.strict'])
+  })
+})
+
+describe('the maximum of a client that gives none', () => {
+  const limited = (limits: Target['limits'], more: Parameters<typeof chatRequest>[0] = {}, options = {}) => {
+    const target = targetOf(anthropic, { model: 'claude-sonnet-4-5', options, ...(limits && { limits }) })
+    return anthropic.chat!.request(chatRequest(more), target).body as { max_tokens: number; thinking?: object }
+  }
+  const said = (text: string) => ({ messages: [{ role: 'user' as const, parts: [{ type: 'text' as const, text }] }] })
+
+  test("is the model's own, thinking included; what is configured comes first", () => {
+    expect(limited({ output: 64_000, context: 200_000 }).max_tokens).toBe(64_000)
+    expect(limited({ output: 128_000 }).max_tokens).toBe(128_000)
+    expect(limited({ output: 128_000 }, {}, { max_tokens: 500 }).max_tokens).toBe(500)
+    expect(limited(undefined).max_tokens).toBe(8192)
+    const xhigh = { reasoning: { effort: 'xhigh' as const } }
+    expect(limited({ output: 64_000 }, xhigh)).toMatchObject({
+      max_tokens: 64_000,
+      thinking: { budget_tokens: 32_768 },
+    })
+    expect(limited({ output: 32_000 }, xhigh)).toMatchObject({
+      max_tokens: 32_000,
+      thinking: { budget_tokens: 30_976 },
+    })
+  })
+
+  test('leaves the input its room in the window, which would be refused together with more', () => {
+    const limits = { output: 64_000, context: 200_000 }
+    expect(limited(limits, said('word '.repeat(1000))).max_tokens).toBe(64_000)
+    const { max_tokens: tokens } = limited(limits, said('word '.repeat(160_000)))
+    expect(tokens).toBeGreaterThan(5000)
+    expect(tokens).toBeLessThan(40_000)
+    expect(limited(limits, said('word '.repeat(400_000))).max_tokens).toBe(1024)
   })
 })

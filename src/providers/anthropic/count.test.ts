@@ -9,7 +9,7 @@ test('a call of the counter holds what is counted and nothing else', () => {
       { role: 'system', parts: [{ type: 'text', text: 'be kind' }] },
       { role: 'user', parts: [{ type: 'text', text: 'hi' }] },
     ],
-    maxOutputTokens: 10,
+    maxOutputTokens: 4000,
     temperature: 0.5,
     seed: 3,
     stop: ['x'],

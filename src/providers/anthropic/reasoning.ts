@@ -7,9 +7,9 @@ import type { Json } from '../../lib/json/json-values.ts'
 import type { ClaudeRule } from '../../../rules/claude.ts'
 import { effortOfBudget, fittedEffort } from '../../../rules/efforts.ts'
 
-const maxTokensDefault = 8192
 const budgetTokensMin = 1024
-const answerTokensMin = 1024
+/** What is left for the answer where the limit is large enough, and at least. */
+const answerTokens = { usual: 1024, min: 512 }
 /** In tokens. */
 const budgetOfEffort: Readonly<Record<ReasoningEffort, number>> = {
   none: 0,
@@ -23,7 +23,7 @@ const budgetOfEffort: Readonly<Record<ReasoningEffort, number>> = {
 /** The properties of a call that decide whether and how Claude can think in it. */
 interface ClaudeThinkingContext {
   readonly rule: ClaudeRule
-  /** Limits the whole output; undefined = the model's own limit. */
+  /** Limits the whole output, thinking included; undefined = the model's own limit, which is not known. */
   readonly maxTokens: number | undefined
   /** A tool call is forced. Where that and thinking exclude each other, the tool takes precedence. */
   readonly forced: boolean
@@ -39,8 +39,6 @@ export interface ClaudeThinking {
   readonly thinking?: Json
   /** The body's `output_config.effort`; undefined = the model's default. */
   readonly effort?: string
-  /** As given, or increased by the budget where the budget would leave no tokens for the answer. */
-  readonly maxTokens: number | undefined
   /** The model thinks in this call because the client asked for it. */
   readonly on: boolean
 }
@@ -57,8 +55,8 @@ function requestedBudget({ reasoning }: ChatRequest): number {
 
 /** Thinking as requested. What the model or the call does not allow is added to `dropped`. */
 export function claudeThinking(request: ChatRequest, context: ClaudeThinkingContext): ClaudeThinking {
-  const { maxTokens, dropped } = context
-  const plain: ClaudeThinking = { maxTokens, on: false }
+  const { dropped } = context
+  const plain: ClaudeThinking = { on: false }
   if (!request.reasoning) return plain
   if (requestedBudget(request) === 0) return isOff(request) ? withoutThinking(request, context) : plain
   const thinking = wantedThinking(request, context)
@@ -71,12 +69,12 @@ const fieldOf = ({ reasoning }: ChatRequest): string =>
   reasoning?.effort === undefined ? 'thinking' : 'reasoning_effort'
 
 /** A model that cannot be kept from thinking thinks as little as it can. */
-function withoutThinking(request: ChatRequest, { rule, maxTokens, dropped }: ClaudeThinkingContext): ClaudeThinking {
-  if (rule.off === 'omit') return { maxTokens, on: false }
-  if (rule.off !== 'never') return { thinking: { type: rule.off }, maxTokens, on: false }
+function withoutThinking(request: ChatRequest, { rule, dropped }: ClaudeThinkingContext): ClaudeThinking {
+  if (rule.off === 'omit') return { on: false }
+  if (rule.off !== 'never') return { thinking: { type: rule.off }, on: false }
   dropped.push(fieldOf(request))
   const [effort] = rule.efforts
-  return { ...(effort !== undefined && { effort }), maxTokens, on: false }
+  return { ...(effort !== undefined && { effort }), on: false }
 }
 
 /** Undefined = the model or the call does not allow it. */
@@ -89,15 +87,23 @@ function wantedThinking(request: ChatRequest, context: ClaudeThinkingContext): C
     if (budgetTokens !== undefined) dropped.push('thinking.budget_tokens')
     const requestedEffort = effort === undefined || effort === 'none' ? effortOfBudget(budgetTokens) : effort
     const level = requestedEffort && fittedEffort(requestedEffort, rule.efforts).effort
-    return { thinking: { type: 'adaptive' }, ...(level !== undefined && { effort: level }), maxTokens, on: true }
+    return { thinking: { type: 'adaptive' }, ...(level !== undefined && { effort: level }), on: true }
   }
   // With a budget, a turn with tool calls has to begin with its thinking block.
   if (unsignedCalls) return undefined
-  const budget = Math.max(requestedBudget(request), budgetTokensMin)
-  const limit = maxTokens ?? maxTokensDefault
-  return {
-    thinking: { type: 'enabled', budget_tokens: budget },
-    maxTokens: limit > budget ? limit : budget + Math.max(limit, answerTokensMin),
-    on: true,
-  }
+  const wanted = Math.max(requestedBudget(request), budgetTokensMin)
+  const budget = Math.min(wanted, budgetWithin(maxTokens))
+  if (budget < budgetTokensMin) return undefined
+  if (budgetTokens !== undefined && budget < budgetTokens) dropped.push('thinking.budget_tokens')
+  return { thinking: { type: 'enabled', budget_tokens: budget }, on: true }
+}
+
+/**
+ * The maximum is the client's word about the price of the call, and OpenAI's counts the thinking too: the budget fits
+ * into it, and it is never raised.
+ */
+function budgetWithin(maxTokens: number | undefined): number {
+  if (maxTokens === undefined) return Infinity
+  const { usual, min } = answerTokens
+  return maxTokens < budgetTokensMin + min ? 0 : Math.max(maxTokens - usual, budgetTokensMin)
 }

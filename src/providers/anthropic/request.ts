@@ -4,6 +4,7 @@ import type { CarriedProperty } from '../../core/hub/chat-fields.ts'
 import type { CacheControl, ChatRequest, Message, Part, Source, Tool } from '../../core/hub/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { estimateInput } from '../../core/hub/input-tokens.ts'
 import { argumentsObject } from '../../core/hub/tool-arguments.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 
@@ -17,8 +18,10 @@ import { outputSchema } from './schema.ts'
 import { answerTool, jsonPlan } from './structured.ts'
 import type { JsonPlan } from './structured.ts'
 
-const maxTokensDefault = 8192
-const maxTokensOfOldModels = 4096
+/** Of a model that neither the catalogue nor the configuration knows: what every Claude since 3.5 is able to. */
+const unknownLimitTokens = 8192
+/** What is left for the answer to a conversation that fills the window. */
+const answerTokensMin = 1024
 
 const ruleOf = perTarget(({ model }) => claudeRule(model))
 
@@ -37,7 +40,7 @@ export function messagesBody(request: ChatRequest, target: Target): AnthropicBod
   const { system, turns } = conversation(request.messages, rule, dropped)
   const tokens = maxTokens(request, target)
   const reasoning = thinkingOf(request, { rule, turns, tokens, dropped })
-  const body: Json = { model: target.model, max_tokens: reasoning.maxTokens ?? tokens, messages: turns }
+  const body: Json = { model: target.model, max_tokens: tokens, messages: turns }
   const plan = jsonPlan(request, rule, reasoning.on)
   if (plan.instruction !== undefined) system.push({ type: 'text', text: plan.instruction })
   if (system.length > 0) body.system = system
@@ -93,8 +96,35 @@ function maxTokens(request: ChatRequest, target: Target): number {
   if (request.maxOutputTokens !== undefined) return request.maxOutputTokens
   const configured = target.options.max_tokens
   if (typeof configured === 'number') return configured
-  return /claude-(2|3-(opus|sonnet|haiku))/.test(target.model) ? maxTokensOfOldModels : maxTokensDefault
+  const { output = unknownLimitTokens, context } = target.limits ?? {}
+  return context === undefined ? output : Math.min(output, roomFor(request, output, context))
 }
+
+/**
+ * Claude before 4.5 refuses a call whose input and maximum together are above its window (platform.claude.com, "Context
+ * windows"): a default must not be why. Only an input that may be so large is estimated, a tenth above the estimate.
+ */
+function roomFor(request: ChatRequest, output: number, context: number): number {
+  if (!mayExceed(request, context - output)) return output
+  return Math.max(context - Math.ceil(estimateInput(request) * 1.1), answerTokensMin)
+}
+
+/** Cheap: a character is two tokens at most in nearly every text. Media count as too large. */
+function mayExceed({ messages, tools = [] }: ChatRequest, tokens: number): boolean {
+  let characters = tools.length > 0 ? JSON.stringify(tools).length : 0
+  for (const { parts } of messages)
+    for (const part of parts) {
+      if (part.type === 'text' || part.type === 'refusal' || part.type === 'reasoning') characters += part.text.length
+      else if (part.type === 'tool-call') characters += part.arguments.length
+      else if (part.type === 'tool-result') characters += charactersOf(part.parts)
+      else return true
+      if (2 * characters > tokens) return true
+    }
+  return 2 * characters > tokens
+}
+
+const charactersOf = (parts: readonly Part[]): number =>
+  parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : Infinity), 0)
 
 const unknownProperties: readonly CarriedProperty[] = [
   'choices',

@@ -14,6 +14,8 @@ interface ThinkingContext {
   readonly model: BedrockModel
   /** The limit of the client or of the configuration; undefined = the model's own. */
   readonly maxTokens: number | undefined
+  /** The model's own limit; undefined = unknown. */
+  readonly limitTokens: number | undefined
   /** A tool call is forced. */
   readonly forced: boolean
   /** The last assistant turn calls tools but does not begin with its thinking. */
@@ -27,7 +29,7 @@ export interface Thinking {
   readonly fields: Json
   /** The model thinks in this call. */
   readonly on: boolean
-  /** Increased where the budget would leave no tokens for the answer; undefined = the model's own limit. */
+  /** As in the context; the model's own where a budget has to be below it. */
   readonly maxTokens: number | undefined
 }
 
@@ -53,11 +55,12 @@ const fieldOf = ({ reasoning }: ChatRequest): string =>
   reasoning?.effort === undefined ? 'thinking' : 'reasoning_effort'
 
 function claude(request: ChatRequest, context: ThinkingContext & { readonly rule: ClaudeRule }): Thinking {
-  const { thinking, effort, maxTokens, on } = claudeThinking(request, context)
+  const { maxTokens, limitTokens } = context
+  const { thinking, effort, on } = claudeThinking(request, { ...context, maxTokens: maxTokens ?? limitTokens })
   return {
     fields: { ...(thinking && { thinking }), ...(effort !== undefined && { output_config: { effort } }) },
     on,
-    maxTokens,
+    maxTokens: maxTokens ?? (thinking?.type === 'enabled' ? limitTokens : undefined),
   }
 }
 

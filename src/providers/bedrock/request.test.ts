@@ -383,21 +383,21 @@ describe('structured output', () => {
 describe('thinking', () => {
   const budget = (tokens: number) => ({ thinking: { type: 'enabled', budget_tokens: tokens } })
   test.each([
-    ['a budget for an effort', claude37, { reasoning: { effort: 'medium' } }, budget(4096), 8192, []],
+    ['a budget for an effort', claude37, { reasoning: { effort: 'medium' } }, budget(4096), undefined, []],
     [
-      'a limit below the budget is raised',
+      'a budget above the limit',
       claude45,
       { reasoning: { budgetTokens: 9000 }, maxOutputTokens: 4000 },
-      budget(9000),
-      13_000,
-      [],
+      budget(2976),
+      4000,
+      ['thinking.budget_tokens'],
     ],
     [
       'no sampling beside it',
       claude37,
       { reasoning: { effort: 'low' }, temperature: 0.3, topP: 0.9, topK: 5 },
       budget(1024),
-      8192,
+      undefined,
       ['temperature', 'top_p', 'top_k'],
     ],
     [
@@ -408,7 +408,7 @@ describe('thinking', () => {
       undefined,
       [],
     ],
-    ['a budget where one is still taken', claude46, { reasoning: { budgetTokens: 2000 } }, budget(2000), 8192, []],
+    ['a budget where one is still taken', claude46, { reasoning: { budgetTokens: 2000 } }, budget(2000), undefined, []],
     [
       'a budget where none is',
       claude47,

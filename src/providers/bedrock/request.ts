@@ -53,6 +53,7 @@ export function converseBody(request: ChatRequest, target: Target): ConverseBody
   const thinking = thinkingOf(request, {
     model,
     maxTokens: maxTokens(request, target),
+    limitTokens: target.limits?.output,
     forced: plan.tool !== undefined || request.toolChoice === 'required' || typeof request.toolChoice === 'object',
     unsignedCalls: hasUnsignedCalls(messages),
     dropped,
