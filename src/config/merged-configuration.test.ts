@@ -35,6 +35,8 @@ const model = (id: string, params: object, more: Partial<ConfiguredObject> = {})
   object('model', id, { body: { model_name: id, proxy_params: params, model_info: { id } }, ...more })
 const names = ({ settings }: MergedConfiguration) => settings.deployments.map(one => one.modelName)
 
+const releasing = (name: string) => file.replace('{ disable', `{ allowed_environment_references: [${name}], disable`)
+
 test('models of both are served; groups of both are one', async () => {
   const both = merged()
   const before = both.settings
@@ -53,7 +55,7 @@ test('models of both are served; groups of both are one', async () => {
 test('a model that cannot be served is left out with the reason, and the others are served', async () => {
   const both = merged()
   await both.useObjects(() => [
-    model('gone', { model: 'groq/x', api_key: 'os.environ/GONE' }),
+    model('gone', { model: 'groq/x', api_key: 'os.environ/GROQ_API_KEY' }),
     model('own', { model: 'groq/x', api_key: 'k' }),
     model('sealed', { model: 'groq/x' }, { problem: 'is encrypted with another key' }),
     model('lost', { model: 'groq/x', credential_name: 'nowhere' }),
@@ -62,7 +64,7 @@ test('a model that cannot be served is left out with the reason, and the others 
   ])
   expect(names(both)).toEqual(['own', 'fine'])
   expect(Object.fromEntries(both.notServed)).toEqual({
-    gone: expect.stringContaining('the environment variable GONE is not set'),
+    gone: expect.stringContaining('the environment variable GROQ_API_KEY is not set'),
     own: 'a model of the configuration file has the same id',
     sealed: 'is encrypted with another key',
     lost: expect.stringContaining('no credential has this name'),
@@ -101,7 +103,7 @@ test('`store_model_in_db`: false serves nothing of it; true lets the file name m
 })
 
 test('variables of the file serve entries of the API; a change names only what it changes', async () => {
-  const both = merged(`${file}environment_variables: { OF_FILE: sk-of-file }`)
+  const both = merged(`${releasing('OF_FILE')}environment_variables: { OF_FILE: sk-of-file }`)
   await both.load()
   const made = both.checkModel(
     { model_name: 'm', litellm_params: { model: 'groq/x', api_key: '${OF_FILE}' } },
@@ -151,4 +153,68 @@ test("what LiteLLM's clients send beside is a warning by its name, and nulls are
     expect(named).toContain(`litellm_params.${field}`)
   for (const field of ['tier', 'team_id', 'updated_at', 'direct_access']) expect(named).toContain(`model_info.${field}`)
   expect(named).not.toContain('litellm_params.api_base')
+})
+
+const planted = { PLANTED: 'planted-value', SMTP_PASSWORD: 'planted-value', GROQ_API_KEY: 'gsk', AWS_REGION: 'eu-west-1' }
+
+test('by API no field refers to a variable that is neither released nor a key of a provider', async () => {
+  const both = merged(file, planted)
+  await both.load()
+  const base = { model: 'openai/x', api_key: 'k' }
+  const places: readonly (readonly [params: object, path: string])[] = ['os.environ/NAME', '${NAME}', 'a${NAME:-b}c']
+    .map(form => form.replace('NAME', 'SMTP_PASSWORD'))
+    .flatMap(text => [
+      [{ ...base, api_key: text }, 'api_key'],
+      [{ ...base, api_base: text }, 'api_base'],
+      [{ ...base, organization: text }, 'organization'],
+      [{ ...base, extra_headers: { 'x-a': text } }, 'extra_headers.x-a'],
+      [{ ...base, model: text }, 'model'],
+      [{ ...base, proxy: text }, 'proxy'],
+      [{ model: 'vertex_ai/x', vertex_credentials: { client_email: text } }, 'vertex_credentials.client_email'],
+      [{ model: 'azure/x', client_secret: text }, 'client_secret'],
+    ])
+  for (const [litellm_params, path] of places) {
+    const send = () => both.checkModel({ model_name: 'm', litellm_params }, 'm', undefined)
+    expect(send).toThrow(`litellm_params.${path}`)
+    expect(send).toThrow('SMTP_PASSWORD')
+    expect(send).toThrow('allowed_environment_references')
+  }
+  for (const values of [{ api_key: 'os.environ/PLANTED' }, { extra_headers: { a: '${PLANTED}' } }])
+    expect(() => both.checkCredential(values, undefined)).toThrow('allowed_environment_references')
+  // A path made of a variable is a path.
+  for (const path of ['${GOOGLE_APPLICATION_CREDENTIALS}/../x', '${GROQ_API_KEY:-/etc/passwd}'])
+    expect(() =>
+      both.checkModel(
+        { model_name: 'm', litellm_params: { model: 'vertex_ai/x', vertex_credentials: path } },
+        'm',
+        undefined,
+      ),
+    ).toThrow('vertex_credentials')
+})
+
+test('by API variables that are released, and those of providers in their fields, are read', async () => {
+  const both = merged(releasing('PLANTED'), planted)
+  await both.load()
+  const check = (litellm_params: object) => both.checkModel({ model_name: 'm', litellm_params }, 'm', undefined)
+  expect(check({ model: 'openai/x', api_key: 'os.environ/PLANTED' }).deployment.target.apiKey!.reveal()).toBe(
+    'planted-value',
+  )
+  const other = { model: 'custom_openai/x', api_base: 'https://a.example', api_key: '${GROQ_API_KEY}' }
+  expect(check(other).deployment.target.apiKey!.reveal()).toBe('gsk')
+  const pair = { aws_access_key_id: 'A', aws_secret_access_key: 'B' }
+  const region = { model: 'bedrock/x', ...pair, aws_region_name: 'os.environ/AWS_REGION' }
+  expect(check(region).deployment.target.baseUrl).toContain('eu-west-1')
+  expect(() => check({ model: 'openai/x', api_key: 'os.environ/AWS_REGION' })).toThrow('cannot be read by API')
+})
+
+test('what is stored is asked again: a model whose variable is no longer released is not served', async () => {
+  const both = merged(file, planted)
+  await both.useObjects(() => [
+    model('stored', { model: 'openai/x', api_key: 'os.environ/PLANTED' }),
+    model('joined', { model: 'openai/x', credential_name: 'c' }),
+    object('credential', 'c', { body: { values: { api_key: 'os.environ/PLANTED' } } }),
+  ])
+  expect(names(both)).toEqual(['own'])
+  for (const id of ['stored', 'joined'])
+    expect(both.notServed.get(id)).toContain('PLANTED of the environment cannot be read by API')
 })

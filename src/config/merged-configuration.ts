@@ -11,7 +11,7 @@ import type {
 import type { Settings } from '../core/settings.ts'
 import { splitSecrets } from './models/entry-context.ts'
 import type { EntryContext, MergedSettings } from './models/entry-context.ts'
-import { problemOf } from './models/api-references.ts'
+import { secretProblem } from './models/api-references.ts'
 import { secretReferencesIn } from './secret-sources.ts'
 import type { SecretSources } from './secret-sources.ts'
 import type { SentModels } from './models/api-models.ts'
@@ -110,7 +110,7 @@ export class MergedConfiguration implements ConfigurationChecks {
   }
 
   #mayRead(reference: string): boolean {
-    return problemOf(reference, this.#entryContext.secretDirectories) === undefined
+    return secretProblem(reference, this.#entryContext.references) === undefined
   }
 
   checkModel(entry: Readonly<Record<string, unknown>>, id: string, before: ConfiguredObject | undefined): CheckedModel {

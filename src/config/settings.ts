@@ -142,7 +142,10 @@ function buildAll(input: SettingsInput): SettingsReading {
     context: built.context,
     proxies,
     credentials: fileCredentials(config, reading),
-    secretDirectories: config.general_settings?.secret_file_directories ?? [],
+    references: {
+      variables: config.general_settings?.allowed_environment_references ?? [],
+      directories: config.general_settings?.secret_file_directories ?? [],
+    },
     secrets: input.secrets?.known,
   }
   return { settings, config, mistakes, warnings, entryContext }

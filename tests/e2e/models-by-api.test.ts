@@ -7,7 +7,7 @@ type Json = Record<string, unknown>
 
 const environment = {
   MODELGATE_ENCRYPTION_KEY: 'a key for tests of more than 32 characters',
-  UPSTREAM_KEY: 'sk-from-env',
+  OPENAI_API_KEY: 'sk-from-env',
 }
 const secret = 'sk-planted-secret-of-a-model'
 
@@ -95,11 +95,11 @@ for (const backend of backends())
         [{ proxy_params: params({ tiemout: 1 }) }, 'proxy_params.tiemout', 'did you mean `timeout`'],
         [{ litellm_params: params({ api_base: 'ftp://x' }) }, 'litellm_params.api_base', 'http'],
         [{ litellm_params: params(), model_info: { mode: 'dance' } }, 'model_info.mode', 'one of'],
-        [{ litellm_params: params({ api_key: 'os.environ/NOT_SET' }) }, 'litellm_params.api_key', 'is not set'],
+        [{ litellm_params: params({ api_key: 'os.environ/AZURE_API_KEY' }) }, 'litellm_params.api_key', 'is not set'],
         [
           { litellm_params: params({ api_key: 'os.environ/MODELGATE_ENCRYPTION_KEY' }) },
           'litellm_params.api_key',
-          'of the gateway itself',
+          'allowed_environment_references',
         ],
         [{ litellm_params: params({ api_key: 'command/cat /etc/passwd' }) }, 'litellm_params.api_key', 'commands'],
         [
@@ -163,9 +163,9 @@ for (const backend of backends())
 
     test('a key of the environment and warnings of the file, and keys without rights make nothing', async () => {
       const made = await make('with-variable', {
-        litellm_params: params({ api_key: 'os.environ/UPSTREAM_KEY', rpm: 5 }),
+        litellm_params: params({ api_key: 'os.environ/OPENAI_API_KEY', rpm: 5 }),
       })
-      expect(made.body).toMatchObject({ litellm_params: { api_key: 'os.environ/UPSTREAM_KEY' } })
+      expect(made.body).toMatchObject({ litellm_params: { api_key: 'os.environ/OPENAI_API_KEY' } })
       expect(JSON.stringify(made.body.warnings)).toContain('litellm_params.rpm')
       expect(JSON.stringify(made.body.warnings)).toContain('no price is known')
       await chat('with-variable')

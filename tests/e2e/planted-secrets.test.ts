@@ -84,7 +84,7 @@ test('no planted secret comes out anywhere', async () => {
     `model_list:\n${entry('by-file', `file${secretFile}`)}${entry('by-vault', 'vault/secret/x#key')}${entry(
       'by-command',
       `command/cat ${commandFile}`,
-    )}general_settings: { secret_file_directories: ["${folder}"] }\n`,
+    )}general_settings: { secret_file_directories: ["${folder}"], allowed_environment_references: [PLANTED] }\n`,
   )
   const gateway = await serve(['--config', configFile, '--data-dir', dataDirectory], {
     PLANTED: planted.environment,

@@ -188,6 +188,7 @@ export const generalExamples = {
   key_rotation_grace: '14d',
   key_reminders: ['14d', '1d'],
   store_model_in_db: true,
+  allowed_environment_references: ['RESEARCH_OPENAI_KEY'],
   secret_file_directories: ['/run/secrets'],
   secret_refresh_seconds: 300,
   rate_limit_counts: 'calls',

@@ -20,7 +20,7 @@ import type { Finding, Path } from '../file/reading.ts'
 import { identityFields } from './deployment-ids.ts'
 import { accessGroups, missingPriceWarnings } from './deployment-lists.ts'
 import { buildDeployment } from './deployments.ts'
-import { apiReferenceProblems } from './api-references.ts'
+import { apiEnvironment, apiReferenceProblems } from './api-references.ts'
 import { splitSecrets } from './entry-context.ts'
 import type { EntryContext, MergedSettings } from './entry-context.ts'
 
@@ -86,8 +86,7 @@ export class SentModels {
     const written = (path: Path) => names.writtenPath(['model_list', 0, ...path]).slice(2)
     const refuse = (problems: readonly Pick<Finding, 'path' | 'message'>[]) =>
       unprocessable(problems.map(({ path, message }) => toProblem(written(path), message)))
-    const references = apiReferenceProblems(sent, this.#entryContext.secretDirectories)
-    const early = [...findings.map(one => ({ ...one, path: one.path.slice(2) })), ...references, ...masksIn(merged)]
+    const early = [...findings.map(one => ({ ...one, path: one.path.slice(2) })), ...masksIn(merged)]
     if (early.length > 0) throw refuse(early)
     const { deployment, problems, notices = [] } = this.#readEntry(merged, id, credentialsIn(objects))
     if (!deployment) throw refuse(problems)
@@ -120,17 +119,23 @@ export class SentModels {
 
   /** Problems have their paths inside the entry, in our names. */
   #readEntry(entry: Fields, id: string, credentials: ReadonlyMap<string, ConfiguredObject>): ReadEntry {
-    const { context, proxies, secrets, credentials: ofFile } = this.#entryContext
+    const { context, proxies, secrets, credentials: ofFile, references } = this.#entryContext
     const where = `the model ${id} made by API`
     const name = isObject(entry.proxy_params) ? entry.proxy_params.credential_name : undefined
     const credential = typeof name === 'string' ? credentials.get(name) : undefined
+    const values = credential && plainValues(credential)
+    const refused = [
+      ...apiReferenceProblems(entry, references),
+      ...apiReferenceProblems(values, references).map(one => ({ ...one, path: ['proxy_params', 'credential_name'] })),
+    ]
+    if (refused.length > 0) return { problems: refused }
     const document = {
       model_list: [entry],
-      ...(credential && { credential_list: [{ credential_name: name, credential_values: plainValues(credential) }] }),
+      ...(values && { credential_list: [{ credential_name: name, credential_values: values }] }),
     }
     const reading = readConfig(JSON.stringify(document), {
       file: where,
-      environment: context.environment,
+      environment: apiEnvironment(context.environment, references),
       secrets,
       sent: { credentials: new Map(ofFile.map(one => [one.name, one.values])) },
     })
@@ -154,20 +159,22 @@ export class SentModels {
 export function checkCredential(
   values: Fields,
   before: ConfiguredObject | undefined,
-  { secretDirectories, context, secrets: known }: EntryContext,
+  { references, context, secrets: known }: EntryContext,
 ): Pick<CheckedModel, 'body' | 'secrets'> {
   const earlier = before ? plainValues(before) : {}
   const merged = withoutNulls({ ...earlier, ...withoutMasks(values, earlier) })
   const document = { credential_list: [{ credential_name: 'credential', credential_values: merged }] }
   const reading = readConfig(JSON.stringify(document), {
     file: 'credential',
-    environment: context.environment,
+    environment: apiEnvironment(context.environment, references),
     secrets: known,
     sent: { credentials: new Map() },
   })
+  const refused = apiReferenceProblems({ credential_values: merged }, references)
   const problems = [
-    ...reading.problems.map(({ path, message }) => ({ path: path.slice(2), message })),
-    ...apiReferenceProblems({ credential_values: values }, secretDirectories),
+    ...refused,
+    // A variable that may not be read is not there for the reading.
+    ...(refused.length > 0 ? [] : reading.problems.map(({ path, message }) => ({ path: path.slice(2), message }))),
     ...masksIn({ credential_values: merged }),
   ]
   if (problems.length > 0) throw unprocessable(problems.map(({ path, message }) => toProblem(path, message)))

@@ -24,6 +24,14 @@ interface Mistake {
 /** Address and `options` of the target, or a mistake with its path inside the entry. */
 type BedrockReading = { baseUrl: string; options: Record<string, unknown> } | Mistake
 
+/** The environment variables of an AWS account, by the field of `proxy_params` whose place they take. */
+export const awsVariables = {
+  aws_region_name: ['AWS_REGION', 'AWS_REGION_NAME', 'AWS_DEFAULT_REGION'],
+  aws_access_key_id: ['AWS_ACCESS_KEY_ID'],
+  aws_secret_access_key: ['AWS_SECRET_ACCESS_KEY'],
+  aws_session_token: ['AWS_SESSION_TOKEN'],
+} as const
+
 /** Environment variables are named as by AWS's SDKs and LiteLLM. With an API key no other credentials are needed. */
 export function bedrockOptions(params: BedrockParams, environment: Environment, hasApiKey: boolean): BedrockReading {
   const { api_base: base, aws_bedrock_runtime_endpoint: own } = params

@@ -4,6 +4,7 @@ import { Secret } from '../../lib/secret.ts'
 import { secretFields } from '../file/secret-fields.ts'
 import type { KnownSecret } from '../secret-sources.ts'
 import { isReference } from './api-references.ts'
+import type { ApiReferences } from './api-references.ts'
 import type { BuildContext } from './deployments.ts'
 import type { ProxySettings } from './proxies.ts'
 
@@ -24,8 +25,8 @@ export interface EntryContext {
   readonly context: Omit<BuildContext, 'origin'>
   readonly proxies: ProxySettings
   readonly credentials: readonly FileCredential[]
-  /** Of `general_settings.secret_file_directories`. */
-  readonly secretDirectories: readonly string[]
+  /** What entries of the API may refer to. */
+  readonly references: ApiReferences
   /** Secrets that are kept elsewhere. */
   readonly secrets: ReadonlyMap<string, KnownSecret> | undefined
 }

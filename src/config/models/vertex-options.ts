@@ -15,6 +15,13 @@ interface VertexParams {
 /** The `options` of the target, or a mistake with its path inside the entry. */
 type VertexReading = { options: Record<string, unknown> } | { path: string[]; message: string }
 
+/** The environment variables of a Google account, by the field of `proxy_params` whose place they take. */
+export const vertexVariables = {
+  vertex_credentials: ['VERTEXAI_CREDENTIALS', 'GOOGLE_APPLICATION_CREDENTIALS'],
+  vertex_project: ['VERTEXAI_PROJECT', 'GOOGLE_CLOUD_PROJECT'],
+  vertex_location: ['VERTEXAI_LOCATION', 'GOOGLE_CLOUD_LOCATION'],
+} as const
+
 /** Environment variables are named as by Google's SDKs and LiteLLM. With an API key no project is needed. */
 export function vertexOptions(params: VertexParams, environment: Environment, hasApiKey: boolean): VertexReading {
   const given =

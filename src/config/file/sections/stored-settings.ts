@@ -11,6 +11,14 @@ export const storedSettings = {
         'they are, and aliases and fallbacks of this file may name models that are made later. Left out: they are, ' +
         'and every name in this file must be one of this file.',
     ),
+  allowed_environment_references: z
+    .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable'))
+    .max(1000)
+    .optional()
+    .describe(
+      'Environment variables that models and credentials made by API may refer to (`os.environ/NAME`), beside those ' +
+        'in which providers look for their keys; none.',
+    ),
   secret_file_directories: z
     .array(z.string().regex(/^\//, 'must be an absolute path'))
     .max(20)
