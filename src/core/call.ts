@@ -2,7 +2,7 @@
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Reply } from './answer.ts'
 import type { CacheHit, ReplyWatch } from './cache/cache-settings.ts'
-import type { BatchAmount, BudgetCharge, BudgetReservation } from './tenancy/budget-charge.ts'
+import type { BatchAmount, BudgetCharge, BudgetReservation, ScopeReservation } from './tenancy/budget-charge.ts'
 import type { CallRecorder } from './ledger/call-bodies.ts'
 import type { Caller } from './caller.ts'
 import type { ChatEvent } from './hub/chat.ts'
@@ -268,6 +268,8 @@ export interface Call {
   limitReservation: LimitReservation | undefined
   /** What it reserved in budgets; absent = nothing. */
   reserved?: BudgetReservation
+  /** What it reserved in budgets of providers, of which one is charged in the end; absent = nothing. */
+  reservedAtProviders?: readonly ScopeReservation[]
   /** The client asked for no maximum of output tokens: that of the request is what its budgets have room for. */
   budgetSetsMaximum?: boolean
   /** What it reserved for the batch that it starts; absent = nothing. */

@@ -112,7 +112,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     // The call's intent is written to the journal; it is routed next.
     observe('metrics', parts.count),
     observe('log', parts.log),
-    recordLedger(parts.ledger),
+    recordLedger(parts.ledger, parts.limits.spendWriter),
     providers.atEnd,
     chargeBudgets(parts),
   ]

@@ -4,7 +4,7 @@ import type { BudgetScopes } from '../core/tenancy/budget-charge.ts'
 import type { BudgetSettings } from '../core/tenancy/budgets.ts'
 import type { Call, Settlement } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
-import type { Limiter, LimitReservation } from '../core/tenancy/limits.ts'
+import type { Limiter, LimitReservation, LimitScope } from '../core/tenancy/limits.ts'
 import type { Policy } from '../core/policy.ts'
 import { unlimited } from '../core/tenancy/tenancy.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -22,6 +22,7 @@ interface ProviderBudgetParts {
 interface Reserved {
   readonly taken: LimitReservation
   readonly nanoUsd: number
+  readonly scopes: readonly LimitScope[]
   /** For the ledger. */
   readonly list: readonly string[]
 }
@@ -52,7 +53,10 @@ export function providerBudgets(parts: ProviderBudgetParts): { readonly onBody: 
         if (plans.size === 0 || call.candidates.length === 0) return
         return reserve(parts, call, plans).then(taken => {
           if (call.client.left) for (const one of taken.values()) one.taken.release(0)
-          else reserved.set(call, taken)
+          else {
+            reserved.set(call, taken)
+            if (taken.size > 0) call.reservedAtProviders = [...taken.values()]
+          }
         })
       },
     },
@@ -104,7 +108,7 @@ async function reserve(
       const budgets = limited.get(name)
       if (!budgets) continue
       const verdict = await limiter.take(budgets.scopes, 0, nanoUsd)
-      if (verdict.allowed) taken.set(name, { taken: verdict, nanoUsd, list: budgets.list })
+      if (verdict.allowed) taken.set(name, { taken: verdict, nanoUsd, ...budgets })
       else if (call.candidates.every(one => providerOf(one) === name)) throw refused(call.responseHeaders, verdict)
       else passOver(call, one => providerOf(one) !== name)
     }

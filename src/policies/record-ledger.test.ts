@@ -2,11 +2,13 @@
 import { usageOfRow } from '../accounts/costs/ledger-usage.ts'
 import { expect, test } from 'bun:test'
 import { costNanoUsd } from '../accounts/costs/cost.ts'
-import type { Settlement } from '../core/call.ts'
-import type { LedgerRow } from '../core/ledger/ledger-columns.ts'
+import type { Call, Settlement } from '../core/call.ts'
+import type { LedgerIntent, LedgerRow } from '../core/ledger/ledger-columns.ts'
 import type { Ledger } from '../core/ledger/ledger.ts'
 import type { Prices } from '../core/usage/prices.ts'
 import type { Usage } from '../core/usage/usage.ts'
+import { budgetScopesOf } from '../core/tenancy/budget-charge.ts'
+import { budgetOf } from '../store/limits/budget-fixture.ts'
 import { recordLedger } from './record-ledger.ts'
 
 /** Nano-dollars for a million; no two alike, so that no unit can be billed as another. */
@@ -116,7 +118,7 @@ function rowOf(usage: Usage | undefined, costNanoUsd: bigint | null): LedgerRow 
     costNanoUsd,
     durationMs: 1,
   } as unknown as Settlement
-  recordLedger(ledger).settled!(settlement)
+  recordLedger(ledger, 'w').settled!(settlement)
   expect(rows.length).toBe(1)
   return rows[0]!
 }
@@ -151,4 +153,33 @@ test('audio is whole microseconds; what was not counted is null, what was none i
       characters: null,
       search_units: null,
     })
+})
+
+test('an intent says what the call has reserved, also what a further attempt reserves, or another model', () => {
+  const intents: LedgerIntent[] = []
+  const ledger = { begin: intent => intents.push(intent) } as Pick<Ledger, 'begin'> as Ledger
+  const [own, next, provider] = [budgetOf(9, { id: 'key:k' }), budgetOf(9, { id: 'key:k:model:n' }), budgetOf(9)]
+  const budgets = budgetScopesOf('w', [own])
+  const call = {
+    ...{ id: '0195', startedAtMs: 1, route: '/v1/x', operation: 'chat', model: 'm', stream: false },
+    caller: { role: 'key', key: { id: 'k', alias: null, userId: null, teamId: null, organizationId: null } },
+  } as unknown as Call
+  const policy = recordLedger(ledger, 'w')
+  void policy.admit!(call)
+  void policy.admitAttempt!(call)
+  call.reserved = { budgets, nanoUsd: 100, boundNanoUsd: 100 }
+  void policy.admit!(call)
+  call.reserved = { ...call.reserved, nanoUsd: 150 }
+  void policy.admitAttempt!(call)
+  call.modelReservations = [{ model: 'n', scopes: [next], nanoUsd: 70, taken: [] }]
+  void policy.admitModel!(call, 'n')
+  call.reservedAtProviders = [{ scopes: [{ ...provider, id: 'provider:p' }], nanoUsd: 100 }]
+  void policy.admitAttempt!(call)
+  expect(intents.map(one => [one.budget_nano_usd, one.budget_scopes])).toEqual([
+    [null, null],
+    ['100', ['w', '0 key:k']],
+    ['150', ['w', '0 key:k']],
+    ['150', ['w', '0 key:k', '0:70 key:k:model:n']],
+    ['150', ['w', '0 key:k', '0:70 key:k:model:n', '0:100 provider:p']],
+  ])
 })

@@ -188,7 +188,7 @@ export class Recorder implements CallRecorder {
     this.#isDone = true
     this.#stream = undefined
     const { sink } = this.#parts
-    const row = ledgerIntent({ call: this.#call })
+    const row = ledgerIntent({ call: this.#call, reserved: undefined })
     sink.keep(
       {
         requestId: row.request_id,

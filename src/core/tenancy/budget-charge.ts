@@ -17,6 +17,21 @@ export interface BudgetReservation {
   readonly boundNanoUsd: number
 }
 
+/** An amount that is reserved in each of some scopes. */
+export interface ScopeReservation {
+  readonly scopes: readonly LimitScope[]
+  /** Nano-dollars. */
+  readonly nanoUsd: number
+}
+
+/** What of a call says what it has reserved. */
+interface ReservingCall {
+  readonly reserved?: BudgetReservation
+  /** In budgets of single models, where it was passed on. */
+  readonly modelReservations?: readonly ScopeReservation[]
+  readonly reservedAtProviders?: readonly ScopeReservation[]
+}
+
 /** What a call is charged in its budgets. */
 export interface BudgetCharge {
   /** Nano-dollars: the cost, or what was reserved where the cost is not known. */
@@ -46,6 +61,32 @@ export function chargeList(writer: SpendWriter, amounts: readonly BudgetAmount[]
     writer,
     ...amounts.map(one => `${one.startMs}${one.nanoUsd === nanoUsd ? '' : `:${one.nanoUsd}`} ${one.scope}`),
   ]
+}
+
+/**
+ * What a call is charged if nothing is ever known of its end: what it has reserved, in each budget. undefined = it has
+ * no budget, or is free.
+ */
+export function reservedCharge(
+  { reserved, modelReservations, reservedAtProviders }: ReservingCall,
+  writer: SpendWriter,
+): BudgetCharge | undefined {
+  if (modelReservations === undefined && reservedAtProviders === undefined)
+    return reserved && { nanoUsd: reserved.nanoUsd, list: reserved.budgets.list }
+  const amounts = new Map<string, BudgetAmount>()
+  const note = (scopes: readonly LimitScope[], nanoUsd: number) => {
+    for (const { id, budget } of scopes) {
+      const known = amounts.get(id)?.nanoUsd ?? 0
+      if (budget && nanoUsd > known) amounts.set(id, { scope: id, startMs: budget.startMs, nanoUsd })
+    }
+  }
+  if (reserved) note(reserved.budgets.scopes, reserved.nanoUsd)
+  for (const { scopes, nanoUsd } of modelReservations ?? []) note(scopes, nanoUsd)
+  for (const { scopes, nanoUsd } of reservedAtProviders ?? []) note(scopes, nanoUsd)
+  const all = [...amounts.values()]
+  if (all.length === 0) return undefined
+  const nanoUsd = Math.max(...all.map(one => one.nanoUsd))
+  return { nanoUsd, list: chargeList(writer, all, nanoUsd) }
 }
 
 /** One budget of such a list. */

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { randomUUIDv7, SQL } from 'bun'
-import { emptyRow } from '../../core/ledger/ledger-columns.ts'
+import { emptyRow, intentColumnList } from '../../core/ledger/ledger-columns.ts'
 import type { LedgerIntent, LedgerRow } from '../../core/ledger/ledger-columns.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { JournalWriter } from './journal/journal-writer.ts'
@@ -57,8 +57,8 @@ export function exampleRow(changes: Partial<LedgerRow> = {}): LedgerRow {
 
 /** The intent that belongs to a row. */
 export function intentOf(row: LedgerRow): LedgerIntent {
-  const { request_id, started_at_ms, route, operation, model, key_id, user_id, team_id, stream, organization_id } = row
-  return { request_id, started_at_ms, route, operation, model, key_id, user_id, team_id, stream, organization_id }
+  const names = intentColumnList.map(({ name }) => [name, row[name]])
+  return Object.fromEntries(names) as unknown as LedgerIntent
 }
 
 /** A directory and a migrated, empty database of its own. */

@@ -8,6 +8,7 @@ import { idleCommand } from '../../platform/thread-priority.ts'
 import { createSegmentFile, segmentPath, SegmentWriter } from './journal/journal.ts'
 import { allRows, exampleRow, intentOf, ledgerRig, record, storedRows } from './ledger-fixture.ts'
 import { encodeIntent, encodeSettlement } from './journal/ledger-record.ts'
+import { openDatabase } from '../database/open.ts'
 import type { JournalledLedger } from './ledger.ts'
 import { until } from '../../../tests/support/until.ts'
 
@@ -158,6 +159,42 @@ for (const { name, url, skip } of servers) {
     await second.close()
     expect(readdirSync(at.journal)).toEqual([])
   })
+
+  test.skipIf(skip)(
+    `${name}: a call without an end costs what it last reserved, after any number of starts`,
+    async () => {
+      const at = await place(url)
+      const start = '1700000000000-1-dead'
+      mkdirSync(at.journal)
+      createSegmentFile(segmentPath(at.journal, { start, sequence: 1 }), { bytes: 65_536, durable: false })
+      const writer = new SegmentWriter(segmentPath(at.journal, { start, sequence: 1 }), 1)
+      const scopes = { budget_scopes: ['w', '0 key:k', '5:70 provider:p'] }
+      const [open1, done] = [exampleRow(scopes), exampleRow({ ...scopes, cost_nano_usd: '3', budget_nano_usd: '3' })]
+      writer.append(encodeIntent(intentOf({ ...open1, budget_nano_usd: '100' })))
+      writer.append(encodeIntent(intentOf({ ...done, budget_nano_usd: '500' })))
+      // Another attempt has reserved more.
+      writer.append(encodeIntent(intentOf({ ...open1, budget_nano_usd: '150' })))
+      writer.append(encodeSettlement(done))
+      const first = await open(at)
+      const living = exampleRow({ ...scopes, budget_nano_usd: '1000' })
+      first.begin(intentOf(living))
+      const found = (await allRows(first)).find(row => row.request_id === open1.request_id)
+      expect(found).toMatchObject({ outcome: 'interrupted', cost_nano_usd: '150', cost_source: 'reserved', ...scopes })
+      await first.close()
+      // The list of open calls that a process leaves has what they reserved, too.
+      const second = await open(at)
+      expect(await allRows(second)).toHaveLength(3)
+      await second.close()
+      const database = await openDatabase(at.databaseUrl)
+      const spent = (await database.sql`select scope, window_start_ms, writer, spent_nano_usd from budget_spend
+      order by scope`) as { scope: string; spent_nano_usd: unknown }[]
+      await database.close()
+      expect(spent.map(row => [row.scope, Number(row.spent_nano_usd)])).toEqual([
+        ['key:k', 150 + 3 + 1000],
+        ['provider:p', 70 * 3],
+      ])
+    },
+  )
 }
 
 /**

@@ -5,8 +5,11 @@ export const inputPrice = 0.000001
 /** US dollars for a token. */
 export const outputPrice = 0.00001
 
-/** Answers with 10 input tokens and half of the output that was allowed, 100 at most; `spent` by the first message. */
-export function startBillingUpstream() {
+/**
+ * Answers with 10 input tokens and half of the output that was allowed, 100 at most; `spent` by the first message, from
+ * the moment when a request has come. `answerMs` = how long an answer takes.
+ */
+export function startBillingUpstream(answerMs: () => number = () => 2) {
   const spent = new Map<string, number>()
   const maxima: unknown[] = []
   const server = Bun.serve({
@@ -19,7 +22,7 @@ export function startBillingUpstream() {
       const user = body.messages[0]!.content
       const output = Math.min(Math.floor((body.max_tokens ?? 200) / 2), 100)
       spent.set(user, (spent.get(user) ?? 0) + 10 * inputPrice + output * outputPrice)
-      await Bun.sleep(2)
+      await Bun.sleep(answerMs())
       return Response.json({
         id: 'chatcmpl-1',
         object: 'chat.completion',

@@ -155,10 +155,13 @@ test('foreign JSON is no record', () => {
 })
 
 test('an intent is known by its id, and read whole only when it is needed', () => {
-  const intent = intentOf(exampleRow())
-  const text = encodeIntent(intent)
-  expect(decodeRecord(text)).toEqual({ kind: 'intent', id: intent.request_id })
-  expect(readIntent(text)).toEqual(intent)
+  const reserved = { budget_nano_usd: '1234', budget_scopes: ['w', '0 key:k', '5:7 customer:"c"'] }
+  for (const fields of [{}, reserved, { ...reserved, budget_nano_usd: '99' }]) {
+    const intent = intentOf(exampleRow(fields))
+    const text = encodeIntent(intent)
+    expect(decodeRecord(text)).toEqual({ kind: 'intent', id: intent.request_id })
+    expect(readIntent(text)).toEqual(intent)
+  }
   expect(readIntent('[0,"x"]')).toBeUndefined()
 })
 

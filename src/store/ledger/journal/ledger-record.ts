@@ -61,8 +61,10 @@ const sharedColumns = firstColumns.filter(isShared)
 const positionsOf = (columns: typeof columnList) => columns.map(column => columnList.indexOf(column))
 const [ownPositions, sharedPositions] = [positionsOf(ownColumns), positionsOf(sharedColumns)]
 
-/** Behind the id of the call and the time when it began. */
-const sharedIntentColumns = intentColumnList.slice(2)
+const ownIntentColumns = intentColumnList.filter(column => !isShared(column))
+const sharedIntentColumns = intentColumnList.filter(isShared)
+/** The id of the call, when it began, what calls of one key have in common, what it has reserved. */
+const intentColumnsInRecord = [...ownIntentColumns.slice(0, 2), ...sharedIntentColumns, ...ownIntentColumns.slice(2)]
 const sharedIntentFields = compileFields<LedgerIntent>(sharedIntentColumns)
 const ownFields = compileFields<LedgerRow>(ownColumns, [settlementMark])
 const ownLaterFields = compileLaterFields(laterColumns.filter(column => !isShared(column)))
@@ -120,18 +122,19 @@ class SharedTexts<Row extends { readonly key_id: string }> {
   }
 }
 
-/** The rest of the list that an intent is, behind a comma. */
-const intentEnds = new SharedTexts<LedgerIntent>(
+/** The middle of the list that an intent is, between a comma and its last item. */
+const intentMiddles = new SharedTexts<LedgerIntent>(
   sharedIntentColumns,
-  intent => `,${JSON.stringify(sharedIntentFields(intent)).slice(1)}`,
+  intent => `,${JSON.stringify(sharedIntentFields(intent)).slice(1, -1)}`,
 )
 
 /** One line of JSON, at most 64 KiB of UTF-8. */
 export function encodeIntent(intent: LedgerIntent): string {
-  const { request_id: id, started_at_ms: startedAtMs } = intent
-  const text = `[${intentMark},${JSON.stringify(id)},${startedAtMs}${intentEnds.of(intent)}`
+  const { request_id: id, started_at_ms: startedAtMs, budget_nano_usd: reserved } = intent
+  const end = typeof reserved === 'string' ? `,"${reserved}"]` : ']'
+  const text = `[${intentMark},${JSON.stringify(id)},${startedAtMs}${intentMiddles.of(intent)}${end}`
   if (text.length <= recordLengthMax) return text
-  return JSON.stringify([intentMark, id, startedAtMs, ...sharedIntentFields(intent)].map(shortened))
+  return JSON.stringify([intentMark, id, startedAtMs, ...sharedIntentFields(intent), reserved].map(shortened))
 }
 
 /** The second line of a settlement. */
@@ -270,20 +273,25 @@ const firstIntentLength = 1 + intentColumnList.filter(column => column.since ===
 /** The intent in a record that `decodeRecord` called one; undefined = it is none after all. */
 export function readIntent(record: string): LedgerIntent | undefined {
   const fields = parseList(record)
-  if (fields?.[0] !== intentMark || fields.length < firstIntentLength || fields.length > intentColumnList.length + 1)
+  if (
+    fields?.[0] !== intentMark ||
+    fields.length < firstIntentLength ||
+    fields.length > intentColumnsInRecord.length + 1
+  )
     return undefined
-  const values = intentColumnList.map((column, at) => [column.name, intentValue(fields[at + 1], column)])
+  const values = intentColumnsInRecord.map((column, at) => [column.name, intentValue(fields[at + 1], column)])
   return Object.fromEntries(values) as unknown as LedgerIntent
 }
 
 function intentValue(value: unknown, column: LedgerColumn): unknown {
   const stored = storableValue(value, column)
+  if (column.kind === 'list') return stored === null ? null : (JSON.parse(String(stored)) as unknown)
   return column.kind === 'boolean' && stored !== null ? stored === 1 : stored
 }
 
 /** The values of a call whose process died before it was settled, in the order of `columnList`. */
 export function interruptedValues(intent: LedgerIntent): readonly ColumnValue[] {
-  const row = { ...interruptedRow, ...intent }
+  const row = interruptedRow(intent)
   return columnList.map(column => storableValue(row[column.name], column))
 }
 
