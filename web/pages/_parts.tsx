@@ -10,7 +10,9 @@ import { CodeBlock } from '../components/text/code-block.tsx'
 import { Combobox, MultiCombobox } from '../components/forms/combobox.tsx'
 import { Confirm, Dialog } from '../components/overlays/dialog.tsx'
 import { Drawer } from '../components/overlays/drawer.tsx'
-import { NumberField, TextArea, TextField } from '../components/forms/field.tsx'
+import { TextArea, TextField } from '../components/forms/field.tsx'
+import { NumberField } from '../components/forms/number-field.tsx'
+import { amounts } from '../lib/number-text.ts'
 import { FilterBar } from '../components/filter-bar.tsx'
 import { Histogram } from '../components/charts/histogram.tsx'
 import { Id, Secret } from '../components/id.tsx'
@@ -100,7 +102,7 @@ function Inputs() {
       <div className="grid gap-4 narrow:grid-cols-2">
         <TextField label="Name" help="Shown in lists" value={text} onChange={setText} />
         <TextField label="Name with an error" error="Another key has this name" value="ci-bot" onChange={setText} />
-        <NumberField label="Budget" unit="USD" help="0 or more" min={0} value={number} onChange={setNumber} />
+        <NumberField label="Budget" unit="USD" help="0 or more" range={amounts} value={number} onChange={setNumber} />
         <TextArea label="Note" value={text} onChange={setText} />
         <Select label="Model" choices={choices} value={model} onChange={setModel} />
         <Combobox label="Model, found by typing" choices={choices} value={found} onChange={setFound} />

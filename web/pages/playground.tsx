@@ -7,6 +7,7 @@ import { useModelGroups } from '../api/model-groups.ts'
 import type { SpendLog } from '../api/schema.d.ts'
 import { Button } from '../components/button.tsx'
 import { Page, Panel } from '../components/page.tsx'
+import { goToUnreadable } from '../components/forms/form.tsx'
 import { Select } from '../components/forms/select.tsx'
 import { EmptyState, ErrorState, SkeletonRows } from '../components/states.tsx'
 import { Switch } from '../components/forms/switch.tsx'
@@ -78,7 +79,7 @@ function usePlayground() {
     own.body && requestOf(operation, { body: own.body, model, parameters, isStream })
   const isReady = own.body !== undefined && (json !== null || isFilled(operation.fields, input))
   const runAll = () => {
-    if (!isReady || calls.isRunning) return
+    if (!isReady || calls.isRunning || goToUnreadable(document)) return
     columns.forEach((column, at) => {
       const body = requestFor(column)
       if (body && column.model !== '') void calls.start(at, { operation, body, file: input.file, isStream })

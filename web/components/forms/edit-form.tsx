@@ -9,6 +9,7 @@ import { t } from '../../strings/index.ts'
 import { Button } from '../button.tsx'
 import { MultiCombobox } from './combobox.tsx'
 import { TextField } from './field.tsx'
+import { Form } from './form.tsx'
 import type { LimitValues } from './limit-fields.tsx'
 import { LimitFields, limitFields, limitLabel } from './limit-fields.tsx'
 import { ErrorState } from '../states.tsx'
@@ -70,12 +71,10 @@ export function EditForm({ stored, nameLabel, nameField = '', save, reload, onDo
   const has = (name: keyof Editable) => base.values[name] !== undefined
   const isAtField = [nameField, 'models', ...limitFields].includes(error?.field ?? '')
   return (
-    <form
+    <Form
       aria-label={t('edit.title')}
       className="flex flex-col gap-4"
-      noValidate
-      onSubmit={event => {
-        event.preventDefault()
+      onSubmit={() => {
         if (Object.keys(changes).length > 0) saving.mutate()
       }}
     >
@@ -106,7 +105,7 @@ export function EditForm({ stored, nameLabel, nameField = '', save, reload, onDo
           {t('edit.save')}
         </Button>
       </div>
-    </form>
+    </Form>
   )
 }
 

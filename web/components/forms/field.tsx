@@ -1,8 +1,6 @@
 import { Field as Base } from '@base-ui/react/field'
-import { NumberField as BaseNumber } from '@base-ui/react/number-field'
 import clsx from 'clsx'
 import type { ComponentProps, ReactNode } from 'react'
-import { language } from '../../strings/index.ts'
 import { inputClass } from './input-class.ts'
 
 export interface FieldProps {
@@ -65,43 +63,6 @@ export function TextArea({ label, help, error, value, onChange, rows = 4, ...oth
         render={<textarea rows={rows} />}
         className={clsx(inputClass, 'h-auto py-2')}
       />
-    </Field>
-  )
-}
-
-interface NumberProps extends Omit<FieldProps, 'children'> {
-  /** null = empty. */
-  readonly value: number | null
-  readonly onChange: (value: number | null) => void
-  /** Stands in the field, behind the number: `USD`, `requests/min`. */
-  readonly unit: string
-  readonly min?: number
-  readonly max?: number
-  readonly step?: number
-  readonly placeholder?: string
-}
-
-/** A number with its unit. The wheel scrolls the page and leaves the number alone. */
-export function NumberField({ label, help, error, value, onChange, unit, placeholder, ...range }: NumberProps) {
-  return (
-    <Field label={label} help={help} error={error}>
-      <BaseNumber.Root
-        {...range}
-        value={value}
-        onValueChange={number => onChange(number)}
-        allowWheelScrub={false}
-        locale={language}
-        format={{ maximumFractionDigits: 9 }}
-      >
-        <BaseNumber.Group className={clsx(inputClass, 'flex items-center gap-2')}>
-          <BaseNumber.Input
-            placeholder={placeholder}
-            aria-invalid={error ? true : undefined}
-            className="numbers h-full touch:-my-px touch:h-11 min-w-0 grow bg-transparent outline-none"
-          />
-          <span className="text-muted">{unit}</span>
-        </BaseNumber.Group>
-      </BaseNumber.Root>
     </Field>
   )
 }

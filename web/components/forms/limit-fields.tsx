@@ -2,7 +2,9 @@
 import { Fragment } from 'react'
 import { t } from '../../strings/index.ts'
 import type { StringKey } from '../../strings/index.ts'
-import { NumberField } from './field.tsx'
+import { amounts, counts } from '../../lib/number-text.ts'
+import type { NumberRange } from '../../lib/number-text.ts'
+import { NumberField } from './number-field.tsx'
 import { PeriodField } from './period-field.tsx'
 
 /** Budgets in US dollars, limits a minute; null = no limit. A field that is absent is not offered. */
@@ -15,13 +17,27 @@ export interface LimitValues {
   readonly max_parallel_requests?: number | null
 }
 
+interface NumberRow {
+  readonly name: keyof LimitValues
+  readonly label: StringKey
+  readonly unit: StringKey
+  readonly help: StringKey
+  readonly range: NumberRange
+}
+
 const numbers = [
-  { name: 'max_budget', label: 'limits.budget', unit: 'unit.usd', help: 'edit.budgetHelp' },
-  { name: 'soft_budget', label: 'limits.soft', unit: 'unit.usd', help: 'edit.softHelp' },
-  { name: 'rpm_limit', label: 'limits.requests', unit: 'unit.requests', help: 'edit.limitHelp' },
-  { name: 'tpm_limit', label: 'limits.tokens', unit: 'unit.tokens', help: 'edit.limitHelp' },
-  { name: 'max_parallel_requests', label: 'limits.parallel', unit: 'unit.calls', help: 'edit.limitHelp' },
-] as const satisfies readonly { name: keyof LimitValues; label: StringKey; unit: StringKey; help: StringKey }[]
+  { name: 'max_budget', label: 'limits.budget', unit: 'unit.usd', help: 'edit.budgetHelp', range: amounts },
+  { name: 'soft_budget', label: 'limits.soft', unit: 'unit.usd', help: 'edit.softHelp', range: amounts },
+  { name: 'rpm_limit', label: 'limits.requests', unit: 'unit.requests', help: 'edit.limitHelp', range: counts },
+  { name: 'tpm_limit', label: 'limits.tokens', unit: 'unit.tokens', help: 'edit.limitHelp', range: counts },
+  {
+    name: 'max_parallel_requests',
+    label: 'limits.parallel',
+    unit: 'unit.calls',
+    help: 'edit.limitHelp',
+    range: counts,
+  },
+] as const satisfies readonly NumberRow[]
 
 /** Names of the API's fields whose errors stand at a field here. */
 export const limitFields: readonly string[] = ['budget_duration', ...numbers.map(one => one.name)]
@@ -43,7 +59,7 @@ interface LimitFieldsProps {
 export function LimitFields({ values, problem, onChange }: LimitFieldsProps) {
   return (
     <div className="grid gap-4 narrow:grid-cols-2">
-      {numbers.map(({ name, label, unit, help }) => (
+      {numbers.map(({ name, label, unit, help, range }) => (
         <Fragment key={name}>
           {values[name] !== undefined && (
             <NumberField
@@ -51,7 +67,7 @@ export function LimitFields({ values, problem, onChange }: LimitFieldsProps) {
               help={t(help)}
               error={problem(name)}
               unit={t(unit)}
-              min={0}
+              range={range}
               value={values[name]}
               onChange={value => onChange({ [name]: value })}
             />

@@ -1,6 +1,7 @@
 import { periodLabel, periods } from '../../lib/periods.ts'
 import { t } from '../../strings/index.ts'
-import { NumberField } from './field.tsx'
+import { NumberField } from './number-field.tsx'
+import { amounts } from '../../lib/number-text.ts'
 import { Select } from './select.tsx'
 
 interface PeriodFieldProps {
@@ -46,7 +47,7 @@ export function BudgetFields({ value, onChange, help }: BudgetFieldsProps) {
         label={t('limits.budget')}
         help={help}
         unit={t('unit.usd')}
-        min={0}
+        range={amounts}
         value={max}
         onChange={amount => onChange({ max_budget: amount, budget_duration: amount === null ? null : period })}
       />

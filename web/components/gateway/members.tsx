@@ -6,6 +6,7 @@ import { t } from '../../strings/index.ts'
 import { Button } from '../button.tsx'
 import { Confirm } from '../overlays/dialog.tsx'
 import { TextField } from '../forms/field.tsx'
+import { Form } from '../forms/form.tsx'
 import { Select } from '../forms/select.tsx'
 import type { Choice } from '../forms/select.tsx'
 import { ErrorState } from '../states.tsx'
@@ -122,10 +123,9 @@ function AddMember<Role extends string>({ add, onChanged, roles, usualRole }: Me
     },
   })
   return (
-    <form
+    <Form
       className="flex flex-col gap-2"
-      onSubmit={event => {
-        event.preventDefault()
+      onSubmit={() => {
         if (who.trim() !== '') adding.mutate()
       }}
     >
@@ -137,6 +137,6 @@ function AddMember<Role extends string>({ add, onChanged, roles, usualRole }: Me
         </Button>
       </div>
       {adding.isError && <ErrorState error={adding.error} isInline />}
-    </form>
+    </Form>
   )
 }

@@ -4,10 +4,11 @@ import { useMutation } from '@tanstack/react-query'
 import clsx from 'clsx'
 import { X } from 'lucide-react'
 import { useRef, useState } from 'react'
-import type { FormEvent, ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { t } from '../../strings/index.ts'
 import { Button, buttonClass } from '../button.tsx'
 import { TextField } from '../forms/field.tsx'
+import { Form } from '../forms/form.tsx'
 import { ErrorState } from '../states.tsx'
 
 export interface DialogProps {
@@ -97,15 +98,11 @@ function DialogBody({ children, actions, onSubmit, onTyped }: DialogProps & { re
         {below}
       </>
     )
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    onSubmit()
-  }
   return (
-    <form onSubmit={submit} onInput={onTyped} className="flex flex-col gap-4" noValidate>
+    <Form onSubmit={onSubmit} onInput={onTyped} className="flex flex-col gap-4">
       {children}
       {below}
-    </form>
+    </Form>
   )
 }
 
@@ -144,14 +141,8 @@ export function Confirm(props: ConfirmProps) {
 function ConfirmForm({ action, onConfirm, onClose, busy, typed, problem }: ConfirmProps) {
   const [text, setText] = useState('')
   const isAllowed = typed === undefined || text === typed
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    // It may stand in a form, whose own it is not.
-    event.stopPropagation()
-    if (isAllowed) onConfirm()
-  }
   return (
-    <form onSubmit={submit} className="flex flex-col gap-4">
+    <Form onSubmit={() => isAllowed && onConfirm()} className="flex flex-col gap-4">
       {typed !== undefined && (
         <TextField label={t('all.typeToConfirm', { name: typed })} value={text} onChange={setText} isCode />
       )}
@@ -162,7 +153,7 @@ function ConfirmForm({ action, onConfirm, onClose, busy, typed, problem }: Confi
           {action}
         </Button>
       </div>
-    </form>
+    </Form>
   )
 }
 

@@ -2,7 +2,9 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError, ask } from '../../api/client.ts'
 import { CreateDialog } from '../../components/overlays/create-dialog.tsx'
-import { NumberField, TextField } from '../../components/forms/field.tsx'
+import { TextField } from '../../components/forms/field.tsx'
+import { NumberField } from '../../components/forms/number-field.tsx'
+import { counts } from '../../lib/number-text.ts'
 import { BudgetFields } from '../../components/forms/period-field.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { t } from '../../strings/index.ts'
@@ -57,7 +59,7 @@ export function CreateBudget({ onClose, onCreated }: CreateBudgetProps) {
         help={t('edit.limitHelp')}
         error={field === 'rpm_limit' ? create.error!.message : null}
         unit={t('unit.requests')}
-        min={0}
+        range={counts}
         value={fields.rpm_limit}
         onChange={limit => setFields({ ...fields, rpm_limit: limit })}
       />

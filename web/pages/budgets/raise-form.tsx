@@ -2,7 +2,10 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
-import { NumberField, TextField } from '../../components/forms/field.tsx'
+import { TextField } from '../../components/forms/field.tsx'
+import { NumberField } from '../../components/forms/number-field.tsx'
+import { amounts } from '../../lib/number-text.ts'
+import { Form } from '../../components/forms/form.tsx'
 import { Select } from '../../components/forms/select.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
@@ -50,12 +53,10 @@ export function RaiseForm({ budget, onDone, onCancel }: RaiseFormProps) {
   const field = raise.error instanceof ApiError ? raise.error.field : null
   const isReady = amount !== null && amount > 0 && reason.trim() !== ''
   return (
-    <form
+    <Form
       aria-label={t('budgets.raise')}
       className="flex flex-col gap-4 rounded-control border border-line p-3"
-      noValidate
-      onSubmit={event => {
-        event.preventDefault()
+      onSubmit={() => {
         if (isReady) raise.mutate()
       }}
     >
@@ -65,7 +66,7 @@ export function RaiseForm({ budget, onDone, onCancel }: RaiseFormProps) {
           help={t('budgets.raise.amountHelp')}
           error={field === 'temp_budget_increase' ? raise.error!.message : null}
           unit={t('unit.usd')}
-          min={0}
+          range={amounts}
           value={amount}
           onChange={setAmount}
         />
@@ -95,6 +96,6 @@ export function RaiseForm({ budget, onDone, onCancel }: RaiseFormProps) {
           {t('budgets.raise.action')}
         </Button>
       </div>
-    </form>
+    </Form>
   )
 }

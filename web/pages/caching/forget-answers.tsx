@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { ask } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { TextArea } from '../../components/forms/field.tsx'
+import { Form } from '../../components/forms/form.tsx'
 import { Panel } from '../../components/page.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
@@ -23,10 +24,9 @@ export function ForgetAnswers() {
   })
   return (
     <Panel title={t('caching.forget')}>
-      <form
+      <Form
         className="flex flex-col gap-3"
-        onSubmit={event => {
-          event.preventDefault()
+        onSubmit={() => {
           if (keys.length > 0) remove.mutate()
         }}
       >
@@ -37,7 +37,7 @@ export function ForgetAnswers() {
             {t('caching.forget')}
           </Button>
         </div>
-      </form>
+      </Form>
     </Panel>
   )
 }

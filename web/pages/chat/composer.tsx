@@ -4,6 +4,7 @@ import type { KeyboardEvent } from 'react'
 import type { ConversationSettings } from '../../api/conversations.ts'
 import type { HubModel } from '../../api/model-groups.ts'
 import { Button } from '../../components/button.tsx'
+import { Form } from '../../components/forms/form.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { t } from '../../strings/index.ts'
 import { ChosenFiles } from './file-list.tsx'
@@ -49,13 +50,7 @@ export function Composer(props: ComposerProps) {
     setSending(false)
   }
   return (
-    <form
-      className="mx-auto flex w-full max-w-reading flex-col gap-2"
-      onSubmit={event => {
-        event.preventDefault()
-        void send()
-      }}
-    >
+    <Form className="mx-auto flex w-full max-w-reading flex-col gap-2" onSubmit={() => void send()}>
       {error !== undefined && <ErrorState error={error} isInline />}
       <div className={boxClass}>
         <ChosenFiles files={files.files} onRemove={files.remove} />
@@ -92,7 +87,7 @@ export function Composer(props: ComposerProps) {
           )}
         </div>
       </div>
-    </form>
+    </Form>
   )
 }
 

@@ -2,6 +2,7 @@ import { Pencil } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { TextArea } from '../../components/forms/field.tsx'
+import { Form } from '../../components/forms/form.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { t } from '../../strings/index.ts'
 import { SentFiles } from './file-list.tsx'
@@ -66,13 +67,7 @@ function EditQuestion({ text, onEdit, onClose }: EditProps) {
     setBusy(false)
   }
   return (
-    <form
-      className="flex flex-col gap-2"
-      onSubmit={event => {
-        event.preventDefault()
-        void send()
-      }}
-    >
+    <Form className="flex flex-col gap-2" onSubmit={() => void send()}>
       <TextArea
         label={t('chat.edit')}
         help={t('chat.editHelp')}
@@ -89,6 +84,6 @@ function EditQuestion({ text, onEdit, onClose }: EditProps) {
           {t('chat.askAgain')}
         </Button>
       </div>
-    </form>
+    </Form>
   )
 }

@@ -2,7 +2,9 @@ import { useState } from 'react'
 import type { ConversationSettings } from '../../api/conversations.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/overlays/dialog.tsx'
-import { NumberField, TextArea } from '../../components/forms/field.tsx'
+import { TextArea } from '../../components/forms/field.tsx'
+import { NumberField } from '../../components/forms/number-field.tsx'
+import { answerTokens, shares, temperatures } from '../../lib/number-text.ts'
 import { Select } from '../../components/forms/select.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { t } from '../../strings/index.ts'
@@ -66,18 +68,16 @@ function Fields({ settings, onChange }: FieldsProps) {
       <div className="grid grid-cols-1 gap-3 narrow:grid-cols-2">
         <NumberField
           label={t('playground.temperature')}
-          unit={t('chat.upTo', { number: 2 })}
-          min={0}
-          max={2}
+          unit={t('chat.upTo', { number: temperatures.max })}
+          range={temperatures}
           step={0.1}
           value={settings.temperature ?? null}
           onChange={value => onChange({ temperature: value ?? undefined })}
         />
         <NumberField
           label={t('playground.topP')}
-          unit={t('chat.upTo', { number: 1 })}
-          min={0}
-          max={1}
+          unit={t('chat.upTo', { number: shares.max })}
+          range={shares}
           step={0.05}
           value={settings.top_p ?? null}
           onChange={value => onChange({ top_p: value ?? undefined })}
@@ -85,8 +85,7 @@ function Fields({ settings, onChange }: FieldsProps) {
         <NumberField
           label={t('playground.maxTokens')}
           unit={t('playground.unit.tokens')}
-          min={1}
-          max={1_000_000}
+          range={answerTokens}
           step={1}
           value={settings.max_tokens ?? null}
           onChange={value => onChange({ max_tokens: value ?? undefined })}

@@ -5,6 +5,7 @@ import { ask } from '../../api/client.ts'
 import type { GuardrailTrial } from '../../api/schema.d.ts'
 import { Button } from '../../components/button.tsx'
 import { TextArea } from '../../components/forms/field.tsx'
+import { Form } from '../../components/forms/form.tsx'
 import { Panel } from '../../components/page.tsx'
 import { Select } from '../../components/forms/select.tsx'
 import { ErrorState } from '../../components/states.tsx'
@@ -32,13 +33,7 @@ export function GuardrailTester({ names }: { readonly names: readonly string[] }
   })
   return (
     <Panel title={t('guardrails.bench')}>
-      <form
-        className="flex flex-col gap-3"
-        onSubmit={event => {
-          event.preventDefault()
-          trial.mutate()
-        }}
-      >
+      <Form className="flex flex-col gap-3" onSubmit={() => trial.mutate()}>
         <div className="grid gap-3 narrow:grid-cols-2">
           <Select
             label={t('guardrails.guardrail')}
@@ -74,7 +69,7 @@ export function GuardrailTester({ names }: { readonly names: readonly string[] }
             {t('guardrails.try')}
           </Button>
         </div>
-      </form>
+      </Form>
       <div aria-live="polite">
         {trial.isError && <ErrorState error={trial.error} isInline />}
         {trial.data && <Result tried={trial.data} />}

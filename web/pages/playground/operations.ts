@@ -1,4 +1,6 @@
 /** What can be asked of models: fields, parameters, the request that they make, and how its answer is read. */
+import { answerTokens, shares, temperatures } from '../../lib/number-text.ts'
+import type { NumberRange } from '../../lib/number-text.ts'
 import type { StringKey } from '../../strings/index.ts'
 import {
   chatEvent,
@@ -35,8 +37,7 @@ export interface Parameter {
   /** Absent = a text. */
   readonly number?: {
     readonly unit: StringKey | null
-    readonly min: number
-    readonly max: number
+    readonly range: NumberRange
     readonly step: number
   }
   readonly choices?: readonly string[]
@@ -80,18 +81,18 @@ const chatModes = ['chat'] as const
 const temperature = {
   name: 'temperature',
   title: 'playground.temperature',
-  number: { unit: null, min: 0, max: 2, step: 0.1 },
+  number: { unit: null, range: temperatures, step: 0.1 },
 } as const satisfies Parameter
 const topP = {
   name: 'top_p',
   title: 'playground.topP',
-  number: { unit: null, min: 0, max: 1, step: 0.05 },
+  number: { unit: null, range: shares, step: 0.05 },
 } as const satisfies Parameter
 const tokens = (name: string) =>
   ({
     name,
     title: 'playground.maxTokens',
-    number: { unit: 'playground.unit.tokens', min: 1, max: 1_000_000, step: 1 },
+    number: { unit: 'playground.unit.tokens', range: answerTokens, step: 1 },
   }) as const satisfies Parameter
 const effort = {
   name: 'reasoning_effort',
@@ -99,7 +100,7 @@ const effort = {
   choices: ['none', 'minimal', 'low', 'medium', 'high'],
 } as const satisfies Parameter
 const count = (name: string, title: StringKey, max: number) =>
-  ({ name, title, number: { unit: null, min: 1, max, step: 1 } }) as const satisfies Parameter
+  ({ name, title, number: { unit: null, range: { min: 1, max, decimals: 0 }, step: 1 } }) as const satisfies Parameter
 
 /** The lines of a text that are not empty. */
 export const linesOf = (text: string): string[] => text.split('\n').filter(line => line.trim() !== '')
@@ -155,7 +156,11 @@ export const operations = {
     modes: chatModes,
     fields: ['system', 'text'],
     textTitle: 'playground.message',
-    parameters: [{ ...temperature, number: { ...temperature.number, max: 1 } }, topP, tokens('max_tokens')],
+    parameters: [
+      { ...temperature, number: { ...temperature.number, range: { ...temperatures, max: 1 } } },
+      topP,
+      tokens('max_tokens'),
+    ],
     body: ({ system, text }) => ({
       max_tokens: messageTokens,
       ...(system !== '' && { system }),

@@ -1,4 +1,5 @@
-import { NumberField, TextField } from '../../components/forms/field.tsx'
+import { TextField } from '../../components/forms/field.tsx'
+import { NumberField } from '../../components/forms/number-field.tsx'
 import { Select } from '../../components/forms/select.tsx'
 import { t } from '../../strings/index.ts'
 import type { Operation, Parameter, Parameters } from './operations.ts'
@@ -45,8 +46,7 @@ function ParameterField({ parameter, value, onChange }: FieldProps) {
       <NumberField
         label={t(title)}
         unit={number.unit ? t(number.unit) : ''}
-        min={number.min}
-        max={number.max}
+        range={number.range}
         step={number.step}
         value={typeof value === 'number' ? value : null}
         onChange={onChange}

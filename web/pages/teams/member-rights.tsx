@@ -4,7 +4,9 @@ import { ask } from '../../api/client.ts'
 import type { Calls, Team } from '../../api/schema.d.ts'
 import { Button } from '../../components/button.tsx'
 import { Facts } from '../../components/facts.tsx'
-import { NumberField } from '../../components/forms/field.tsx'
+import { NumberField } from '../../components/forms/number-field.tsx'
+import { amounts, counts } from '../../lib/number-text.ts'
+import { Form } from '../../components/forms/form.tsx'
 import { PeriodField } from '../../components/forms/period-field.tsx'
 import { useReadVersion } from '../../components/forms/read-version.ts'
 import { ErrorState } from '../../components/states.tsx'
@@ -106,20 +108,12 @@ function EditShare({ team, onDone }: { readonly team: Team; readonly onDone: () 
   })
   const set = (change: Partial<typeof share>) => setShare({ ...share, ...change })
   return (
-    <form
-      className="flex flex-col gap-4"
-      aria-label={t('teams.share.edit')}
-      noValidate
-      onSubmit={event => {
-        event.preventDefault()
-        save.mutate()
-      }}
-    >
+    <Form className="flex flex-col gap-4" aria-label={t('teams.share.edit')} onSubmit={() => save.mutate()}>
       <div className="grid gap-4 narrow:grid-cols-2">
         <NumberField
           label={t('teams.share.budget')}
           unit={t('unit.usd')}
-          min={0}
+          range={amounts}
           value={share.team_member_budget}
           onChange={value => set({ team_member_budget: value })}
         />
@@ -130,14 +124,14 @@ function EditShare({ team, onDone }: { readonly team: Team; readonly onDone: () 
         <NumberField
           label={t('limits.requests')}
           unit={t('unit.requests')}
-          min={0}
+          range={counts}
           value={share.team_member_rpm_limit}
           onChange={value => set({ team_member_rpm_limit: value })}
         />
         <NumberField
           label={t('limits.tokens')}
           unit={t('unit.tokens')}
-          min={0}
+          range={counts}
           value={share.team_member_tpm_limit}
           onChange={value => set({ team_member_tpm_limit: value })}
         />
@@ -149,6 +143,6 @@ function EditShare({ team, onDone }: { readonly team: Team; readonly onDone: () 
           {t('edit.save')}
         </Button>
       </div>
-    </form>
+    </Form>
   )
 }
