@@ -67,7 +67,8 @@ export function formatAgo(epochMs: number, nowMs: number): string {
 
 const dates = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(language, options)
 const day = lazily(() => dates({ day: 'numeric', month: 'short', year: 'numeric' }))
-const shortDay = lazily(() => dates({ day: 'numeric', month: 'short' }))
+// A day of the calendar is midnight in UTC for `Date`, and another day for viewers in the west.
+const calendarDay = lazily(() => dates({ day: 'numeric', month: 'short', timeZone: 'UTC' }))
 const moment = lazily(() =>
   dates({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' }),
 )
@@ -75,8 +76,12 @@ const moment = lazily(() =>
 /** 23 Nov 2026 */
 const formatDate = (epochMs: number): string => day().format(epochMs)
 
-/** 23 Nov: where the year is clear. */
-export const formatDay = (epochMs: number): string => shortDay().format(epochMs)
+/** 23 Nov: a day of the calendar (`2026-11-23`), where the year is clear. */
+export const formatDay = (day: string): string => calendarDay().format(Date.parse(day))
+
+/** From one day of the calendar to another one: "23 Nov – 25 Nov", or "23 Nov". */
+export const formatDays = (first: string, last: string): string =>
+  first === last ? formatDay(first) : `${formatDay(first)} – ${formatDay(last)}`
 
 /** 23 Nov, 12:04:11 */
 export const formatMoment = (epochMs: number): string => moment().format(epochMs)

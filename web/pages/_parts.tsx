@@ -12,6 +12,7 @@ import { Confirm, Dialog } from '../components/overlays/dialog.tsx'
 import { Drawer } from '../components/overlays/drawer.tsx'
 import { TextArea, TextField } from '../components/forms/field.tsx'
 import { NumberField } from '../components/forms/number-field.tsx'
+import { daysFrom } from '../lib/days.ts'
 import { amounts } from '../lib/number-text.ts'
 import { FilterBar } from '../components/filter-bar.tsx'
 import { Histogram } from '../components/charts/histogram.tsx'
@@ -264,7 +265,7 @@ function Pictures() {
     <Panel title="Histogram, LineChart, StackedBars, Waterfall">
       <Histogram bars={bars} onSelect={span => setRange(rangeOf(span))} />
       <TimeRange value={range} onChange={setRange} />
-      <LineChart label="Spend" timesMs={timesMs} series={series} format={formatMoney} />
+      <LineChart label="Spend" days={daysFrom('2026-11-23', timesMs.length)} series={series} format={formatMoney} />
       <StackedBars
         label="Spend by model"
         bars={timesMs.map((_, at) => String(at))}

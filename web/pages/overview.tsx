@@ -12,10 +12,11 @@ import { Page, Panel } from '../components/page.tsx'
 import { StackedBars } from '../components/charts/stacked-bars.tsx'
 import { EmptyState, ErrorState, Skeleton, SkeletonRows } from '../components/states.tsx'
 import { Ago, Money } from '../components/values.tsx'
+import { daysFrom } from '../lib/days.ts'
 import { formatCount, formatDay, formatMoney } from '../lib/format.ts'
 import { t } from '../strings/index.ts'
 import { kindName, limitOf, placeOf } from './budgets/kinds.ts'
-import { logsLink } from './logs/link.ts'
+import { logsLink, spanOfDays } from './logs/link.ts'
 import { OutcomeBadge } from './logs/outcome.tsx'
 import { Figures } from './overview/figures.tsx'
 
@@ -46,8 +47,8 @@ export default function OverviewPage() {
 /** What is broken first, then how it goes, who spends, and what comes in now. */
 function Running({ overview }: { readonly overview: Overview }) {
   const { spend_by_model: byModel, budgets, unwell_deployments: unwell } = overview
-  const firstMs = Date.parse(overview.start_date)
   const shown = byModel.filter(one => one.spend.some(usd => usd > 0))
+  const days = daysFrom(overview.start_date, shown[0]?.spend.length ?? 0)
   return (
     <>
       {unwell.length > 0 && <Unwell deployments={unwell} />}
@@ -69,13 +70,12 @@ function Running({ overview }: { readonly overview: Overview }) {
             ) : (
               <StackedBars
                 label={t('overview.byModel')}
-                bars={shown[0]!.spend.map((_, at) => formatDay(firstMs + at * dayMs))}
+                bars={days.map(formatDay)}
                 series={shown.map(one => ({ label: one.model || t('overview.otherModels'), values: one.spend }))}
                 format={formatMoney}
                 linkOf={(bar, part) => {
-                  const fromMs = firstMs + bar * dayMs
                   const model = shown.find(one => one.model !== '' && one.model === part?.label)?.model
-                  return logsLink({ fromMs, toMs: fromMs + dayMs }, { model })
+                  return logsLink(spanOfDays(days[bar]!), { model })
                 }}
               />
             )}
@@ -90,8 +90,6 @@ function Running({ overview }: { readonly overview: Overview }) {
     </>
   )
 }
-
-const dayMs = 86_400_000
 
 function NearBudgets({ budgets }: { readonly budgets: Overview['budgets'] }) {
   return (

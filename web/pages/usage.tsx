@@ -233,7 +233,7 @@ function linkOfPart({ id }: Part, by: DimensionName, days: readonly string[]) {
   return name && id !== '' ? logsLink(spanOfDays(days[0]!, days.at(-1)!), { [name]: id }) : undefined
 }
 
-const linkOfDay = (dayMs: number) => logsLink(spanOfDays(new Date(dayMs).toISOString().slice(0, 10)))
+const linkOfDay = (day: string) => logsLink(spanOfDays(day))
 
 /** Four figures, and one of them by day. */
 function Overall({ results, spans, measure }: OverallProps) {
@@ -250,7 +250,7 @@ function Overall({ results, spans, measure }: OverallProps) {
       <Panel>
         <LineChart
           label={t('usage.byDay', { what: t(title) })}
-          timesMs={spans.now.map(day => Date.parse(day))}
+          days={spans.now}
           series={[
             { label: t('usage.thisSpan'), values: now.map(of), tone: measure === 'failed' ? 'bad' : 'accent' },
             { label: t('usage.before'), values: before.map(of), tone: 'grey' },

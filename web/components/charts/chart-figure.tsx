@@ -37,7 +37,7 @@ function ValueTable({ label, rows, columns, format }: ValueTableProps) {
       <table className="numbers w-full text-left">
         <thead className="sticky top-0 bg-panel text-muted">
           <tr>
-            <th className="font-medium">{t('chart.time')}</th>
+            <th className="font-medium">{t('chart.day')}</th>
             {columns.map(one => (
               <th key={one.label} className="pl-3 text-right font-medium">
                 {one.label}

@@ -1,6 +1,7 @@
 import { useRef, useState } from 'react'
 import type { KeyboardEvent, PointerEvent } from 'react'
-import { formatCount, formatMoment } from '../../lib/format.ts'
+import { dayOf } from '../../lib/days.ts'
+import { formatCount, formatDays, formatMoment } from '../../lib/format.ts'
 import type { Span } from '../../lib/time-range.ts'
 import { t } from '../../strings/index.ts'
 
@@ -14,6 +15,8 @@ export interface Bar {
 
 interface HistogramProps {
   readonly bars: readonly Bar[]
+  /** Bars are days of the calendar in UTC, and named so. */
+  readonly isByDay?: boolean
   /** A span that was brushed. */
   readonly onSelect: (span: Span) => void
 }
@@ -29,7 +32,7 @@ const gap = 1
  * Counts over time above a list. A span is chosen by dragging over bars, or by keyboard: the arrows go to a bar, with
  * Shift they take the bars between along, Enter chooses, Escape leaves it.
  */
-export function Histogram({ bars, onSelect }: HistogramProps) {
+export function Histogram({ bars, isByDay = false, onSelect }: HistogramProps) {
   const picture = useRef<HTMLDivElement>(null)
   const [brush, setBrush] = useState<Brush | null>(null)
   const [isDragged, setDragged] = useState(false)
@@ -61,7 +64,7 @@ export function Histogram({ bars, onSelect }: HistogramProps) {
       aria-valuemin={0}
       aria-valuemax={Math.max(0, last)}
       aria-valuenow={within(brush?.[1] ?? last, last)}
-      aria-valuetext={valueText(bars, brush)}
+      aria-valuetext={valueText(bars, brush, isByDay)}
       className="w-full cursor-crosshair touch-none select-none"
       onKeyDown={press}
       onBlur={() => setBrush(null)}
@@ -79,7 +82,7 @@ export function Histogram({ bars, onSelect }: HistogramProps) {
       }}
     >
       <svg aria-hidden viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" className="h-18 w-full">
-        <Bars bars={bars} />
+        <Bars bars={bars} isByDay={isByDay} />
         {brush && <BrushedArea brush={brush} step={stepOf(bars)} />}
       </svg>
     </div>
@@ -109,18 +112,21 @@ function nextBrush(
 }
 
 /** The span of a brush, or of everything, with its calls. */
-function valueText(bars: readonly Bar[], brush: Brush | null): string {
+function valueText(bars: readonly Bar[], brush: Brush | null, isByDay: boolean): string {
   if (bars.length === 0) return ''
   const all: Brush = brush ?? [0, bars.length - 1]
   const { fromMs, toMs } = spanOfBars(bars, all)
   const count = bars.slice(Math.min(...all), Math.max(...all) + 1).reduce((sum, bar) => sum + bar.count, 0)
-  return barText({ fromMs, toMs, count })
+  return barText({ fromMs, toMs, count }, isByDay)
 }
 
-const barText = ({ fromMs, toMs, count }: Omit<Bar, 'failed'>): string =>
-  `${formatMoment(fromMs)} – ${formatMoment(toMs)}: ${formatCount(count)}`
+const barText = ({ fromMs, toMs, count }: Omit<Bar, 'failed'>, isByDay: boolean): string =>
+  `${spanText({ fromMs, toMs }, isByDay)}: ${formatCount(count)}`
 
-function Bars({ bars }: { readonly bars: readonly Bar[] }) {
+const spanText = ({ fromMs, toMs }: Span, isByDay: boolean): string =>
+  isByDay ? formatDays(dayOf(fromMs), dayOf(toMs - 1)) : `${formatMoment(fromMs)} – ${formatMoment(toMs)}`
+
+function Bars({ bars, isByDay }: { readonly bars: readonly Bar[]; readonly isByDay: boolean }) {
   const most = Math.max(1, ...bars.map(bar => bar.count))
   const step = stepOf(bars)
   return bars.map((bar, index) => {
@@ -129,7 +135,7 @@ function Bars({ bars }: { readonly bars: readonly Bar[] }) {
     const position = { x: index * step, width: Math.max(gap, step - gap) }
     return (
       <g key={bar.fromMs}>
-        <title>{barText(bar)}</title>
+        <title>{barText(bar, isByDay)}</title>
         <rect {...position} y={0} height={height} className="fill-transparent" />
         <rect {...position} y={height - all} height={all} className="fill-line-control" />
         <rect {...position} y={height - failed} height={failed} className="fill-bad" />

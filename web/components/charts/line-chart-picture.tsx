@@ -2,14 +2,15 @@ import { useNavigate } from '@tanstack/react-router'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { useEffect, useRef } from 'react'
-import { formatDay, formatMoment } from '../../lib/format.ts'
+import { dayOf } from '../../lib/days.ts'
+import { formatDay } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
 import { useTheme } from '../../lib/theme.ts'
 import type { RowLink } from '../table.tsx'
 
 interface Series {
   readonly label: string
-  /** One for each time; null = none. */
+  /** One for each day; null = none. */
   readonly values: readonly (number | null)[]
   /** What is compared with the first one is grey; errors have their own colour. */
   readonly tone?: 'accent' | 'grey' | 'bad'
@@ -17,19 +18,19 @@ interface Series {
 
 export interface LineChartProps {
   readonly label: string
-  /** Milliseconds since 1970, ascending. */
-  readonly timesMs: readonly number[]
+  /** Of the calendar (`2026-11-21`), ascending. */
+  readonly days: readonly string[]
   readonly series: readonly Series[]
   readonly format: (value: number) => string
   /** Series stand on each other. */
   readonly isStacked?: boolean
-  /** Where a press on a time leads; in the table it is a link. */
-  readonly linkOf?: (timeMs: number) => RowLink
+  /** Where a press on a day leads; in the table it is a link. */
+  readonly linkOf?: (day: string) => RowLink
 }
 
 /** Made anew when the data or the theme changes; a canvas takes its colours when it is drawn. */
 export default function LineChartPicture(props: LineChartProps) {
-  const { label, timesMs, series, format, isStacked = false, linkOf } = props
+  const { label, days, series, format, isStacked = false, linkOf } = props
   const container = useRef<HTMLDivElement>(null)
   const theme = useTheme()
   const navigate = useNavigate()
@@ -40,13 +41,13 @@ export default function LineChartPicture(props: LineChartProps) {
     const legendHeight = () => element.querySelector('.u-legend')?.clientHeight ?? 0
     const size = () => ({ width: element.clientWidth, height: element.clientHeight - legendHeight() })
     const columns = isStacked ? stack(series) : series.map(one => [...one.values])
-    const data = [timesMs.map(timeMs => timeMs / 1000), ...columns] as uPlot.AlignedData
+    const data = [days.map(day => Date.parse(day) / 1000), ...columns] as uPlot.AlignedData
     const chart = new uPlot({ ...size(), ...options(element, series, format) }, data, element)
     const watch = new ResizeObserver(() => chart.setSize(size()))
     watch.observe(element)
     const follow = () => {
-      const timeMs = timesMs[chart.cursor.idx ?? -1]
-      if (linkOf && timeMs !== undefined) void navigate(linkOf(timeMs) as never)
+      const day = days[chart.cursor.idx ?? -1]
+      if (linkOf && day !== undefined) void navigate(linkOf(day) as never)
     }
     chart.over.addEventListener('click', follow)
     if (linkOf) chart.over.style.cursor = 'pointer'
@@ -54,7 +55,7 @@ export default function LineChartPicture(props: LineChartProps) {
       watch.disconnect()
       chart.destroy()
     }
-  }, [timesMs, series, format, isStacked, linkOf, navigate, theme])
+  }, [days, series, format, isStacked, linkOf, navigate, theme])
   return <div ref={container} role="img" aria-label={label} className="h-(--chart) w-full" />
 }
 
@@ -73,8 +74,10 @@ function options(
   const tones = { accent: colour('--accent'), grey: colour('--line-control'), bad: colour('--bad') }
   const axis = { stroke: colour('--muted'), font: '12.5px Inter Variable', ticks: { show: false } }
   return {
+    // The marks of the axis stand where days begin in UTC, too.
+    tzDate: seconds => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     series: [
-      { label: t('chart.time'), value: (_, seconds) => (seconds === null ? '–' : formatMoment(seconds * 1000)) },
+      { label: t('chart.day'), value: (_, seconds) => (seconds === null ? '–' : dayName(seconds)) },
       ...series.map((one, at) => ({
         label: one.label,
         stroke: tones[one.tone ?? (at === 0 ? 'accent' : 'grey')],
@@ -85,13 +88,15 @@ function options(
     ],
     scales: { y: { range: (_, least, most) => [Math.min(0, least ?? 0), (most ?? 0) > 0 ? most * 1.05 : 1] } },
     axes: [
-      { ...axis, grid: { show: false }, values: (_, seconds) => seconds.map(one => formatDay(one * 1000)) },
+      { ...axis, grid: { show: false }, values: (_, seconds) => seconds.map(dayName) },
       { ...axis, grid: { stroke: colour('--line'), width: 1 }, size: 64, values: (_, values) => values.map(format) },
     ],
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     legend: { live: true },
   }
 }
+
+const dayName = (seconds: number): string => formatDay(dayOf(seconds * 1000))
 
 /** A canvas cannot read variables, nor light-dark(). */
 function resolved(element: HTMLElement, token: string): string {

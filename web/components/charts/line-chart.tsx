@@ -1,4 +1,4 @@
-import { formatMoment } from '../../lib/format.ts'
+import { formatDay } from '../../lib/format.ts'
 import { lazyPart } from '../lazy-part.tsx'
 import { Skeleton } from '../states.tsx'
 import { ChartFigure } from './chart-figure.tsx'
@@ -10,10 +10,10 @@ const Picture = lazyPart<LineChartProps>(
   () => <Skeleton className="h-(--chart)" />,
 )
 
-/** Values over time, as a picture or as the table that says the same. */
+/** Values by day, as a picture or as the table that says the same. */
 export function LineChart(props: LineChartProps) {
-  const { label, timesMs, series, format, linkOf } = props
-  const rows = timesMs.map(timeMs => ({ id: timeMs, name: formatMoment(timeMs), link: linkOf?.(timeMs) }))
+  const { label, days, series, format, linkOf } = props
+  const rows = days.map(day => ({ id: day, name: formatDay(day), link: linkOf?.(day) }))
   return (
     <ChartFigure label={label} rows={rows} columns={series} format={format}>
       <Picture {...props} />

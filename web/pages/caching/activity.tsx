@@ -3,7 +3,7 @@ import { ask } from '../../api/client.ts'
 import { Panel } from '../../components/page.tsx'
 import { StackedBars } from '../../components/charts/stacked-bars.tsx'
 import { EmptyState, ErrorState, Skeleton } from '../../components/states.tsx'
-import { formatCount, formatMoney } from '../../lib/format.ts'
+import { formatCount, formatDay, formatMoney } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
 
 const days = 30
@@ -18,7 +18,7 @@ export function CacheActivity() {
   if (!activity.data) return <Skeleton />
   const { days: found } = activity.data
   const kinds = [...new Set(found.flatMap(one => Object.keys(one.hits)))].sort()
-  const bars = found.map(one => one.date)
+  const bars = found.map(one => formatDay(one.date))
   const isEmpty = found.every(one => one.misses === 0 && Object.keys(one.hits).length === 0)
   return (
     <Panel title={t('caching.activity')}>

@@ -4,7 +4,8 @@ import type { Calls, SpendLog } from '../../api/schema.d.ts'
 import { Histogram } from '../../components/charts/histogram.tsx'
 import { percentilesText } from '../../components/charts/percentiles.tsx'
 import { ErrorState, Skeleton } from '../../components/states.tsx'
-import { formatCount, formatMoment } from '../../lib/format.ts'
+import { dayOf } from '../../lib/days.ts'
+import { formatCount, formatDay, formatMoment } from '../../lib/format.ts'
 import type { Span } from '../../lib/time-range.ts'
 import { t } from '../../strings/index.ts'
 import { withLive } from './live-counts.ts'
@@ -42,6 +43,8 @@ export function CallHistogram({ query, rows, live, onSelect }: CallHistogramProp
   } = withLive(counts.data, live)
   if (bars.length === 0 || (calls === 0 && from === start)) return null
   const isPartial = Date.parse(from) > Date.parse(start)
+  const isByDay = unit === 'day'
+  const edge = (ms: number) => (isByDay ? formatDay(dayOf(ms)) : formatMoment(ms))
   return (
     <figure className="flex flex-col gap-1">
       <Histogram
@@ -51,18 +54,19 @@ export function CallHistogram({ query, rows, live, onSelect }: CallHistogramProp
           count: bar.calls,
           failed: bar.failed_calls,
         }))}
+        isByDay={isByDay}
         onSelect={onSelect}
       />
       <figcaption className="flex justify-between gap-2 text-muted">
-        <span>{formatMoment(Date.parse(from))}</span>
+        <span>{edge(Date.parse(from))}</span>
         <span className="flex flex-wrap justify-center gap-x-3">
           <span>{t(isPartial ? 'logs.counted' : 'logs.count', { count: formatCount(calls) })}</span>
           {failed > 0 && <span>{t('logs.failed', { count: formatCount(failed) })}</span>}
           {isPartial && <span>{t('logs.uncounted')}</span>}
-          {unit === 'day' && <span className="max-narrow:hidden">{t('logs.byDay')}</span>}
+          {isByDay && <span className="max-narrow:hidden">{t('logs.byDay')}</span>}
           <Took rows={rows ?? []} />
         </span>
-        <span>{formatMoment(Date.parse(end))}</span>
+        <span>{edge(Date.parse(end) - (isByDay ? 1 : 0))}</span>
       </figcaption>
     </figure>
   )

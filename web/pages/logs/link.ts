@@ -1,14 +1,13 @@
 /** From a sum to the calls that it is made of. */
 import type { RowLink } from '../../components/table.tsx'
+import { dayAfter } from '../../lib/days.ts'
 import { rangeOf } from '../../lib/time-range.ts'
 import type { Span } from '../../lib/time-range.ts'
-
-const dayMs = 86_400_000
 
 /** Whole days in UTC, as reports count: `2026-11-21`. */
 export const spanOfDays = (first: string, last = first): Span => ({
   fromMs: Date.parse(first),
-  toMs: Date.parse(last) + dayMs,
+  toMs: Date.parse(dayAfter(last, 1)),
 })
 
 /** The page of logs with this span, and these fields of its filter; a value that is absent is not asked for. */

@@ -1,8 +1,7 @@
 /** Sums of the days that the gateway reports, for two spans of the same length. */
 import type { DailyActivity } from '../../api/schema.d.ts'
+import { dayAfter, dayOf, daysFrom } from '../../lib/days.ts'
 import { t } from '../../strings/index.ts'
-
-const dayMs = 86_400_000
 
 type Day = DailyActivity['results'][number]
 export type Metrics = Day['metrics']
@@ -27,12 +26,9 @@ export const dimensions = {
 
 export type DimensionName = keyof typeof dimensions
 
-/** `2026-11-21`, of a day in UTC. */
-const dayText = (epochMs: number): string => new Date(epochMs).toISOString().slice(0, 10)
-
 /** The days up to today in UTC, oldest first, and as many before them. */
 export function twoSpans(dayCount: number, nowMs: number): { readonly now: string[]; readonly before: string[] } {
-  const days = Array.from({ length: 2 * dayCount }, (_, at) => dayText(nowMs - (2 * dayCount - 1 - at) * dayMs))
+  const days = daysFrom(dayAfter(dayOf(nowMs), 1 - 2 * dayCount), 2 * dayCount)
   return { now: days.slice(dayCount), before: days.slice(0, dayCount) }
 }
 
