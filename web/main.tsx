@@ -15,11 +15,16 @@ import { loadStrings } from './strings/index.ts'
 const client = new QueryClient({
   defaultOptions: {
     queries: {
+      // A gateway may be reached where the browser believes that there is no network; where it is not, that is said.
+      networkMode: 'always',
+      refetchOnReconnect: true,
       // A list that comes back shows what it had, and asks again behind it.
       staleTime: 10_000,
       // What a person did wrong stays wrong.
       retry: (count, error) => count < 2 && error instanceof ApiError && (error.status === 0 || error.status >= 500),
     },
+    // What cannot be sent now fails now: it would be sent later, when nobody looks, or never.
+    mutations: { networkMode: 'always' },
   },
 })
 

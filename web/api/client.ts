@@ -32,7 +32,10 @@ export class ApiError extends Error {
   readonly requestId: string | null
   /** The field that is wrong, where one is. */
   readonly field: string | null
-  /** The word for programs: `rate_limit_exceeded`. */
+  /**
+   * The word for programs: `rate_limit_exceeded`. Without an answer: `unread`; of a change `unsent`, or `unanswered`
+   * where nobody knows whether it was made.
+   */
   readonly code: string | null
   /** When the limit that refused it lets requests pass again, in milliseconds since 1970. */
   readonly retryAtMs: number | null
@@ -108,6 +111,7 @@ interface RawRequest {
 
 /** A request that the document of the API does not describe by JSON: forms, streams of a model. */
 export async function sendTo(url: URL, { method, body, signal, key = '', isOwn }: RawRequest): Promise<Response> {
+  const wasOffline = !navigator.onLine
   const headers = new Headers(key === '' ? developmentHeaders() : { authorization: `Bearer ${key}` })
   if (typeof body === 'string') headers.set('content-type', 'application/json')
   if (isOwn) headers.set('x-requested-with', 'modelgate')
@@ -119,7 +123,8 @@ export async function sendTo(url: URL, { method, body, signal, key = '', isOwn }
     credentials: key === '' ? 'same-origin' : 'omit',
   }).catch((cause: unknown) => {
     if (signal?.aborted) throw cause
-    throw new ApiError('the gateway does not answer', { status: 0 })
+    const failure = method === 'GET' ? 'unread' : wasOffline ? 'unsent' : 'unanswered'
+    throw new ApiError('the gateway does not answer', { status: 0, code: failure })
   })
   if (response.ok) return response
   // A key that is refused says nothing of the session.

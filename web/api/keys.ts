@@ -1,6 +1,5 @@
 /** Keys: lists, one, and changes. */
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import type { InfiniteData } from '@tanstack/react-query'
 import { ask } from './client.ts'
 import type { Calls } from './schema.d.ts'
 
@@ -58,35 +57,13 @@ export const useCreateKey = () => useKeyChange('POST /key/generate')
 export const useRotateKey = () => useKeyChange('POST /key/regenerate')
 export const useDeleteKeys = () => useKeyChange('POST /key/delete')
 
-/** What the cache holds of keys: lists in pages, and single ones. */
-type KnownKeys = InfiniteData<Calls['GET /key/list']['answer']> | Calls['GET /key/info']['answer'] | undefined
-
-function withBlocked(known: KnownKeys, id: string, blocked: boolean): KnownKeys {
-  if (known === undefined) return known
-  if ('info' in known) return known.info.token_id === id ? { ...known, info: { ...known.info, blocked } } : known
-  // What limits a key is kept below it, too.
-  if (!('pages' in known)) return known
-  const changed = (one: ListedKey | string) =>
-    typeof one === 'object' && one.token_id === id ? { ...one, blocked } : one
-  return { ...known, pages: known.pages.map(page => ({ ...page, keys: page.keys.map(changed) })) }
-}
-
-/** Blocks a key or takes the block away: shown at once, and taken back where the gateway refuses it. */
+/** Blocks a key or takes the block away: shown once the gateway has done it. */
 export function useBlockKey() {
   const client = useQueryClient()
-  const queryKey = ['keys']
   return useMutation({
     mutationFn: ({ id, blocked }: { id: string; blocked: boolean }) =>
       ask(blocked ? 'POST /key/block' : 'POST /key/unblock', { body: { key: id } }),
-    onMutate: async ({ id, blocked }) => {
-      await client.cancelQueries({ queryKey })
-      const before = client.getQueriesData<KnownKeys>({ queryKey })
-      client.setQueriesData<KnownKeys>({ queryKey }, known => withBlocked(known, id, blocked))
-      return before
-    },
-    onError: (_, __, before) => {
-      for (const [key, known] of before ?? []) client.setQueryData(key, known)
-    },
-    onSettled: () => client.invalidateQueries({ queryKey }),
+    // Until it is read again the button stays busy. Also after a failure: what is shown is then what is stored.
+    onSettled: () => client.invalidateQueries({ queryKey: ['keys'] }),
   })
 }

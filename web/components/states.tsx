@@ -8,6 +8,7 @@ import { t } from '../strings/index.ts'
 import type { StringKey } from '../strings/index.ts'
 import { Button } from './button.tsx'
 import { Id } from './id.tsx'
+import { unansweredHelp } from './unanswered.ts'
 
 interface EmptyStateProps {
   /** Why it is empty: "No keys yet". */
@@ -84,7 +85,6 @@ interface Explained {
 }
 
 const byStatus: Readonly<Record<number, readonly [title: StringKey, help?: StringKey]>> = {
-  0: ['error.offline', 'error.offlineHelp'],
   403: ['error.forbidden', 'error.forbiddenHelp'],
   404: ['error.notFound', 'error.notFoundHelp'],
   409: ['error.conflict', 'error.conflictHelp'],
@@ -94,12 +94,14 @@ const byStatus: Readonly<Record<number, readonly [title: StringKey, help?: Strin
 function explain(error: unknown, role: string | undefined): Explained {
   if (!(error instanceof ApiError)) return { title: t('error.page'), help: t('error.pageHelp') }
   const { status, sentence, original, requestId } = error
+  if (status === 0) return { title: t('error.offline'), help: t(unansweredHelp(error)) }
   const fallback = status >= 500 ? (['error.server', 'error.serverHelp'] as const) : (['error.invalid'] as const)
   const [title, help] = byStatus[status] ?? fallback
   return {
     title: t(title),
     help: help && t(help, { role: roleText(role) }),
-    ...(status !== 0 && { detail: sentence, original }),
+    detail: sentence,
+    original,
     requestId,
   }
 }
