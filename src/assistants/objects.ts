@@ -74,6 +74,6 @@ export function notFound(kind: AssistantKind, id: string): GatewayError {
 
 /** Throws the 404 or 403 that a call of the model would get; asked before anything is stored. */
 export function checkModel(services: Services, caller: Caller, model: string): void {
-  const found = callableDeployments(caller, model, services.current.models)
+  const found = callableDeployments(caller, model, services.current.models.of(caller))
   if (found instanceof GatewayError) throw found
 }

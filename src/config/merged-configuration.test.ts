@@ -151,11 +151,16 @@ test("what LiteLLM's clients send beside is a warning by its name, and nulls are
   const named = warnings.map(one => one.split(':', 1)[0])
   for (const field of ['tpm', 'use_in_pass_through', 'use_litellm_proxy', 'litellm_trace_id', 'model_info'])
     expect(named).toContain(`litellm_params.${field}`)
-  for (const field of ['tier', 'team_id', 'updated_at', 'direct_access']) expect(named).toContain(`model_info.${field}`)
+  for (const field of ['tier', 'updated_at', 'direct_access']) expect(named).toContain(`model_info.${field}`)
   expect(named).not.toContain('litellm_params.api_base')
 })
 
-const planted = { PLANTED: 'planted-value', SMTP_PASSWORD: 'planted-value', GROQ_API_KEY: 'gsk', AWS_REGION: 'eu-west-1' }
+const planted = {
+  PLANTED: 'planted-value',
+  SMTP_PASSWORD: 'planted-value',
+  GROQ_API_KEY: 'gsk',
+  AWS_REGION: 'eu-west-1',
+}
 
 test('by API no field refers to a variable that is neither released nor a key of a provider', async () => {
   const both = merged(file, planted)

@@ -117,6 +117,8 @@ export interface Deployment {
    * carries.
    */
   readonly id: string
+  /** The team whose calls alone it gets; absent = everybody's. */
+  readonly teamId?: string
   /** The public name; deployments that share it are balanced. May end in `*`. */
   readonly modelName: string
   readonly target: Target

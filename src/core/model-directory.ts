@@ -1,10 +1,20 @@
 /** The models of the configuration in use, by the names that calls may give. Implemented by `accounts/models`. */
 import type { Deployment } from './deployment.ts'
+import type { Caller } from './caller.ts'
 import type { Settings } from './settings.ts'
 
-/** Resolves the names of models, under one set of settings. */
+/**
+ * Resolves the names of models, under one set of settings. That of the configuration in use knows the models that
+ * everybody shares; those of one team are found by `of` and `ofTeam` alone.
+ */
 export interface ModelDirectory {
   readonly settings: Settings
+  /** The deployments that its names can lead to; those of the settings are all. */
+  readonly deployments: readonly Deployment[]
+  /** What the names mean to a caller: the models of its team stand before shared ones of the same name. */
+  of(caller: Caller): ModelDirectory
+  /** The same for a team; undefined or null = none. */
+  ofTeam(teamId: string | null | undefined): ModelDirectory
   /** Public names without patterns, in order of the configuration, aliases last. */
   names(): readonly string[]
   /** Patterns such as `vendor/*`. */

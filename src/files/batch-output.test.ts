@@ -76,7 +76,7 @@ async function look({ file, models = { 'gpt-5.4': tiered }, usage, failure, cutA
     clock: { epochMs: () => nowMs },
     current: {
       settings: { deployments: all },
-      models: { resolve: (name: string) => [all[names.indexOf(name)]!] },
+      models: { ofTeam: () => ({ resolve: (name: string) => [all[names.indexOf(name)]!] }) },
     },
     keys: { find: async () => undefined },
     tenants: { compile: async (key: object) => ({ role: 'key', key }) },

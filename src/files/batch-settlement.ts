@@ -218,7 +218,10 @@ function requestId(batchId: string): string {
 /** The deployment of a public model at the batch's upstream, for its prices. */
 export function modelAt(services: Services, model: string, deployment: Deployment): Deployment | undefined {
   const account = accountOf(deployment)
-  return services.current.models.resolve(model).find(one => accountOf(one) === account)
+  return services.current.models
+    .ofTeam(deployment.teamId)
+    .resolve(model)
+    .find(one => accountOf(one) === account)
 }
 
 function endOf(batch: Json): number | undefined {

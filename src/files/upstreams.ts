@@ -79,7 +79,7 @@ function withDefault(call: CallModels, target: FileTarget): FileTarget {
 }
 
 function reachable({ caller, models: index }: CallModels): Map<string, Deployment> {
-  const named = usableDeployments(caller, index.settings)
+  const named = usableDeployments(caller, index)
   if (isMaster(caller)) return byAccount(named)
   // The key's list may also hold aliases, and single models of a pattern.
   const mine = caller.key.models.filter(name => mayCall(caller, name, index.settings))

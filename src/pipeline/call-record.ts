@@ -211,7 +211,7 @@ export function openCall(
     headers: request.headers,
     announcedBytes: request.body.announcedBytes,
     memory: request.body,
-    models: parts.current.models,
+    models: parts.current.models.of(caller),
   })
 }
 

@@ -1,7 +1,7 @@
 /** The model of a call that names none. */
 import type { Caller } from '../../core/caller.ts'
 import type { Deployment } from '../../core/deployment.ts'
-import type { Settings } from '../../core/settings.ts'
+import type { ModelDirectory } from '../../core/model-directory.ts'
 import { mayCall } from './model-access.ts'
 
 /**
@@ -10,14 +10,14 @@ import { mayCall } from './model-access.ts'
  * elsewhere their results would be mistaken for real ones.
  */
 export function defaultModel(
-  settings: Settings,
+  models: ModelDirectory,
   caller: Caller,
   mode: 'moderation' | 'image_generation',
   otherwise: (deployment: Deployment) => boolean = () => false,
 ): string | undefined {
+  const { settings, deployments } = models.of(caller)
   const configured = settings.defaultModels[mode]
   if (configured !== undefined) return configured
-  const { deployments } = settings
   const own = deployments.filter(one => one.origin.kind !== 'built-in')
   const usable = (own.length > 0 ? own : deployments).filter(
     one => !one.modelName.includes('*') && mayCall(caller, one.modelName, settings),

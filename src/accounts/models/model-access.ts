@@ -108,12 +108,12 @@ function mayCallFound(
   return mayCall(caller, name, settings)
 }
 
-/** The configured deployments that the caller may call by their own name. */
+/** The deployments of `index`, which is the caller's own, that it may call by their own name. */
 export function usableDeployments(
   caller: Caller,
-  settings: Pick<Settings, 'deployments' | 'accessGroups'>,
+  index: Pick<ModelDirectory, 'deployments' | 'settings'>,
 ): readonly Deployment[] {
-  return settings.deployments.filter(one => mayCall(caller, one.modelName, settings))
+  return index.deployments.filter(one => mayCall(caller, one.modelName, index.settings))
 }
 
 /** The deployments of `model` (at least one), or the error `model-not-found` or `model-forbidden`. */

@@ -1,6 +1,8 @@
 /** Resolves a model name to its deployments: exact names, aliases, deployment ids, wildcards. */
 import { LRUCache } from 'lru-cache'
 import { entryLimit } from '../../lib/entry-limit.ts'
+import { isMaster } from '../../core/caller.ts'
+import type { Caller } from '../../core/caller.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { ModelDirectory } from '../../core/model-directory.ts'
 import type { Settings } from '../../core/settings.ts'
@@ -15,6 +17,32 @@ const wildcardCacheMax = 1000
 const patternedLengthMax = 500
 const none: readonly Deployment[] = []
 
+/** What an index knows of the deployments of its settings, where it is not what everybody shares. */
+interface View {
+  readonly isPart?: boolean
+  /** Absent = those that everybody shares. */
+  readonly deployments?: readonly Deployment[]
+  /** Beside them, and found by their ids alone. */
+  readonly byIdAlone?: readonly Deployment[]
+}
+
+function teamsIn(deployments: readonly Deployment[]): ReadonlyMap<string, readonly Deployment[]> | undefined {
+  const owned = deployments.filter(one => one.teamId !== undefined)
+  return owned.length === 0 ? undefined : Map.groupBy(owned, one => one.teamId!)
+}
+
+function sharedOf(deployments: readonly Deployment[]): readonly Deployment[] {
+  return deployments.some(one => one.teamId !== undefined)
+    ? deployments.filter(one => one.teamId === undefined)
+    : deployments
+}
+
+/** A team's own model stands in the place of a shared one of its name: calls go where the team's model was put. */
+function withOwn(shared: readonly Deployment[], own: readonly Deployment[]): readonly Deployment[] {
+  const names = new Set(own.map(one => one.modelName))
+  return [...own, ...shared.filter(one => !names.has(one.modelName))]
+}
+
 /**
  * One instance per settings. The deployments of the 1000 most recently used names that only a pattern matches are
  * cached.
@@ -22,6 +50,10 @@ const none: readonly Deployment[] = []
 export class ModelIndex implements ModelDirectory {
   readonly settings: Settings
   readonly catalogued: ModelDirectory['catalogued']
+  readonly deployments: readonly Deployment[]
+  /** By team; undefined = no model is a team's alone. */
+  readonly #teams: ReadonlyMap<string, readonly Deployment[]> | undefined
+  readonly #views = new Map<string | undefined, ModelIndex>()
   readonly #byName = new Map<string, Deployment[]>()
   readonly #byId = new Map<string, Deployment[]>()
   readonly #wildcards: Deployment[] = []
@@ -36,11 +68,15 @@ export class ModelIndex implements ModelDirectory {
     settings: Settings,
     expandPattern: ExpandPattern,
     catalogued: ModelDirectory['catalogued'] = () => undefined,
+    view: View = {},
   ) {
     this.catalogued = catalogued
     this.settings = settings
     this.#expandPattern = expandPattern
-    for (const deployment of settings.deployments) {
+    this.#teams = view.isPart === true ? undefined : teamsIn(settings.deployments)
+    this.deployments = view.deployments ?? sharedOf(settings.deployments)
+    for (const one of view.byIdAlone ?? none) pushTo(this.#byId, one.id, one)
+    for (const deployment of this.deployments) {
       if (deployment.modelName.includes('*')) this.#wildcards.push(deployment)
       else pushTo(this.#byName, deployment.modelName, deployment)
       pushTo(this.#byId, deployment.id, deployment)
@@ -51,9 +87,38 @@ export class ModelIndex implements ModelDirectory {
     this.#wildcards.sort((a, b) => b.modelName.indexOf('*') - a.modelName.indexOf('*'))
     this.#names = [
       ...this.#byName.keys(),
-      ...Object.keys(settings.aliases).filter(name => !settings.hiddenAliases?.has(name)),
+      ...Object.keys(settings.aliases).filter(name => !settings.hiddenAliases?.has(name) && !this.#isOfOthers(name)),
     ]
     this.#wildcardNames = [...new Set(this.#wildcards.map(deployment => deployment.modelName))]
+  }
+
+  /** Whether an alias stands for a model of another team. */
+  #isOfOthers(alias: string): boolean {
+    return this.deployments.length < this.settings.deployments.length && this.resolve(alias).length === 0
+  }
+
+  of(caller: Caller): ModelDirectory {
+    if (this.#teams === undefined) return this
+    return isMaster(caller) ? this.#view(undefined) : this.ofTeam(caller.team?.id)
+  }
+
+  ofTeam(teamId: string | null | undefined): ModelDirectory {
+    return teamId != null && this.#teams?.has(teamId) ? this.#view(teamId) : this
+  }
+
+  /** That of a team, or undefined = of the master key, which may name each deployment by its id. */
+  #view(teamId: string | undefined): ModelIndex {
+    let view = this.#views.get(teamId)
+    if (!view) {
+      const { settings, catalogued } = this
+      const part =
+        teamId === undefined
+          ? { byIdAlone: [...this.#teams!.values()].flat() }
+          : { deployments: withOwn(this.deployments, this.#teams!.get(teamId)!) }
+      view = new ModelIndex(settings, this.#expandPattern, catalogued, { ...part, isPart: true })
+      this.#views.set(teamId, view)
+    }
+    return view
   }
 
   /** Public names and aliases without patterns, in order of the configuration. */

@@ -15,10 +15,20 @@ const starsIn = (text: string): number => text.split('*').length - 1
 const oneStar = 'has several `*`; a pattern may have one'
 
 /** Empty = no mistakes. `buildDeployment` checks the provider and its key. */
-export function entryProblems({ model_name: name, proxy_params: params }: ModelEntry): EntryProblem[] {
+export function entryProblems({
+  model_name: given,
+  proxy_params: params,
+  model_info: info,
+}: ModelEntry): EntryProblem[] {
   const problems: EntryProblem[] = []
   const add = (path: readonly string[], message: string) => void problems.push({ path, message })
   const inModel = ['proxy_params', 'model']
+  const ofTeam = info?.team_public_model_name
+  if (ofTeam !== undefined && info?.team_id === undefined)
+    add(['model_info', 'team_public_model_name'], 'is the name that a team uses; give its `team_id`, too')
+  else if (ofTeam !== undefined && starsIn(ofTeam) !== starsIn(given))
+    add(['model_info', 'team_public_model_name'], 'must be a pattern if and only if `model_name` is one')
+  const name = ofTeam ?? given
   if (starsIn(name) > 1) add(['model_name'], oneStar)
   if (starsIn(params.model) > 1) add(inModel, oneStar)
   else if (starsIn(params.model) === 1 && starsIn(name) === 0)

@@ -80,6 +80,8 @@ export const infoExamples = {
   mode: 'chat',
   base_model: 'gpt-4o',
   access_groups: ['research'],
+  team_id: 'research',
+  team_public_model_name: 'fast',
   display_name: 'GPT-4.1 mini',
   description: 'Fast and cheap, for short texts.',
   max_tokens: 16_384,

@@ -1,9 +1,13 @@
 /** What LiteLLM takes in its files, and starts with. */
 import { expect, test } from 'bun:test'
 import { ModelIndex } from '../../accounts/models/model-index.ts'
+import { masterCaller } from '../../core/caller.ts'
+import type { ModelDirectory } from '../../core/model-directory.ts'
 import { fallbacksOf } from '../../core/settings.ts'
 import { providers } from '../../providers/index.ts'
+import { concreteModel } from '../models/model-facts.ts'
 import { readSettings } from '../read-settings.ts'
+import { unenforcedKeys } from './litellm-keys.ts'
 
 const read = (text: string, environment: Record<string, string> = {}) =>
   readSettings({ text, file: 'c.yaml', environment, providers })
@@ -220,4 +224,70 @@ test('tags of deployments are read, and are a warning where they are not asked f
     undefined,
     [expect.stringContaining('litellm_params.tags: has no effect without `enable_tag_filtering: true`')],
   ])
+})
+
+test('a key of LiteLLM that restricts and is not enforced here is a mistake with its remedy, never a warning', () => {
+  const values: Readonly<Record<string, string>> = {
+    'settings.callbacks': '[hide_secrets, langfuse]',
+    'general_settings.allowed_ips': '["10.0.0.1"]',
+    'general_settings.ui_access_mode': 'admin_only',
+  }
+  const file = (pattern: string, value: string): string => {
+    const [key, ...sections] = pattern.split('.').reverse()
+    const own = `${key}: ${value}`
+    if (sections.length === 0) return `${listed(entry(plain))}${own}\n`
+    if (sections.at(-1) === 'model_list')
+      return listed(
+        sections[0] === 'proxy_params' ? entry(`${plain}, ${own}`) : entry(plain, 'm', `, model_info: { ${own} }`),
+      )
+    const inside = sections.slice(0, -1).reduce((text, name) => `${name}: { ${text} }`, own)
+    return `${listed(entry(plain))}${sections.at(-1) === 'settings' ? 'litellm_settings' : sections.at(-1)}: { ${inside} }\n`
+  }
+  for (const [pattern, remedy] of unenforcedKeys) {
+    const { mistakes } = read(file(pattern, values[pattern] ?? 'x'))
+    expect([pattern, mistakes.length, mistakes[0]]).toEqual([pattern, 1, expect.stringContaining(remedy)])
+    expect(remedy).not.toBe('')
+    // What is off restricts nothing.
+    for (const off of ['false', 'null']) expect(read(file(pattern, off)).mistakes).toEqual([])
+  }
+  expect(read(file('settings.callbacks', '[langfuse, prometheus]')).mistakes).toEqual([])
+})
+
+test('a model of a team is its own: by name, by id, in place of a shared one, and under its public name', () => {
+  const team = (id: string, more = '') => `, model_info: { team_id: ${id}${more} }`
+  const { settings } = served(
+    listed(
+      entry(plain, 'shared'),
+      entry(plain, 'fast'),
+      entry(plain, 'fast', team('red')),
+      entry(plain, 'model_name_red_1', team('red', ', team_public_model_name: "own", id: red-own')),
+      entry('model: groq/*, api_key: k', 'groq/*', team('blue')),
+    ),
+  )
+  const index = new ModelIndex(settings, concreteModel)
+  const of = (id?: string) => index.ofTeam(id)
+  const teamsOf = (view: ModelDirectory, name: string) => view.resolve(name).map(one => one.teamId ?? 'all')
+  expect([undefined, 'green', 'red', 'blue'].map(id => teamsOf(of(id), 'fast'))).toEqual([
+    ['all'],
+    ['all'],
+    ['red'],
+    ['all'],
+  ])
+  expect([undefined, 'red', 'blue'].map(id => teamsOf(of(id), 'own'))).toEqual([[], ['red'], []])
+  expect([undefined, 'red', 'blue'].map(id => teamsOf(of(id), 'red-own'))).toEqual([[], ['red'], []])
+  expect([undefined, 'red', 'blue'].map(id => teamsOf(of(id), 'groq/x'))).toEqual([[], [], ['blue']])
+  expect(of('red').resolve('model_name_red_1')).toEqual([])
+  expect(teamsOf(of('red'), 'shared')).toEqual(['all'])
+  // Two entries that differ in their team alone are two deployments.
+  expect(new Set(settings.deployments.map(one => one.id)).size).toBe(settings.deployments.length)
+  // The master key calls any by its id, and by a name only what everybody shares.
+  const master = index.of(masterCaller)
+  expect([teamsOf(master, 'red-own'), teamsOf(master, 'fast'), teamsOf(master, 'own')]).toEqual([['red'], ['all'], []])
+  for (const [info, words] of [
+    ['team_public_model_name: x', 'give its `team_id`'],
+    ['team_id: t, team_public_model_name: "x/*"', 'a pattern'],
+  ] as const)
+    expect(read(listed(entry(plain, 'm', `, model_info: { ${info} }`))).mistakes).toEqual([
+      expect.stringContaining(words),
+    ])
 })

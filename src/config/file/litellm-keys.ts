@@ -117,6 +117,19 @@ const remedies = {
   dropping:
     'fields that an upstream does not take are dropped and named in a header; `drop_params: false` refuses them',
   network: 'restrict addresses in front of the gateway',
+  guardrails: 'write its rules as `guardrails`, with `default_on` or named by keys and teams (docs/guardrails.md)',
+  modelBudgets:
+    'budgets of models stand on keys, users and teams (`model_max_budget`), those of providers in ' +
+    '`router_settings.provider_budget_config`',
+  mocks: 'its calls would go to the upstream; take the entry out, or use a built-in model (`local/...`)',
+  hooks:
+    'what only records stands in `success_callback`, and what refuses or changes calls is a guardrail (docs/guardrails.md) or a policy of your own (docs/policies.md)',
+  teams: 'give teams their models, limits and members one by one (POST /team/new, POST /team/member_add)',
+  keyRules:
+    '`settings.upperbound_key_generate_params` bounds new keys, `enforced_params` of a key says what its calls must have',
+  endlessBudgets: 'a budget without `budget_duration` never begins anew',
+  ownPolicies: 'write it as a policy of your own (docs/policies.md)',
+  routes: 'keys have `allowed_routes`; other paths are restricted in front of the gateway',
 } as const
 
 /** By section: a remedy, and the keys it is for. */
@@ -124,8 +137,6 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
   [
     '',
     {
-      policies: 'policies',
-      file: 'include',
       logging: 'callback_settings',
       none:
         'assistant_settings files_settings finetune_settings mcp_servers search_tools vector_store_registry prompts ' +
@@ -139,8 +150,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
       rates: 'rpm tpm',
       limits: 'max_parallel_requests',
       everyModel: 'max_retries num_retries allowed_fails',
-      budgets: 'max_budget budget_duration',
-      tags: 'tag_regex region_name',
+      tags: 'region_name',
       client:
         'n stream stream_options logit_bias response_format tools tool_choice user metadata max_completion_tokens ' +
         'modalities safety_settings cache_control_injection_points service_tier verbosity',
@@ -149,7 +159,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
       none:
         'use_litellm_proxy litellm_trace_id max_file_size_mb gcs_bucket_name vector_store_id milvus_text_field ' +
         'watsonx_region_name auto_router_config auto_router_config_path auto_router_default_model ' +
-        'auto_router_embedding_model model_info mock_response mock_timeout use_in_pass_through ' +
+        'auto_router_embedding_model model_info mock_timeout use_in_pass_through ' +
         'merge_reasoning_content_in_choices ' +
         's3_bucket_name s3_region_name aws_batch_role_arn aws_profile_name',
       tls: 'ssl_verify',
@@ -161,7 +171,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
       health: 'health_check_model health_check_timeout health_check_voice disable_background_health_check',
       file: 'db_model',
       rates: 'rpm tpm',
-      tags: 'tier team_id team_public_model_name',
+      tags: 'tier',
       none:
         'supports_assistant_prefill supports_computer_use supports_native_streaming supports_url_context ' +
         'supports_embedding_image_input supports_audio supports_code_execution supports_file_search litellm_provider ' +
@@ -178,11 +188,9 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
       cache: 'cache_responses caching_groups',
       retries: 'retry_after max_fallbacks',
       fails: 'disable_cooldowns',
-      limits: 'default_max_parallel_requests',
       client: 'default_litellm_params',
       logLevel: 'set_verbose debug_level',
       alerts: 'alerting_config',
-      policies: 'guardrail_list',
     },
   ],
   [
@@ -193,7 +201,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
     'settings.',
     {
       logging:
-        'callbacks success_callback failure_callback service_callbacks service_callback audit_log_callbacks ' +
+        'success_callback failure_callback service_callbacks service_callback audit_log_callbacks ' +
         'langfuse_default_tags s3_callback_params redact_user_api_key_info ' +
         'prometheus_metrics_config custom_prometheus_metadata_labels custom_prometheus_tags ' +
         'prometheus_initialize_budget_metrics forward_traceparent_to_llm_provider extra_spend_tag_headers ' +
@@ -201,11 +209,10 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
         'disable_end_user_cost_tracking_prometheus_only default_team_settings telemetry',
       cached: 'enable_caching_on_provider_specific_optional_params',
       logLevel: 'set_verbose json_logs',
-      budgets: 'max_end_user_budget_id tag_budget_config',
       dropping: 'modify_params additional_drop_params',
       tls: 'ssl_verify ssl_certificate',
-      keys: 'default_team_params key_generation_settings enable_key_alias_format_validation',
-      limits: 'priority_reservation max_parallel_requests',
+      keys: 'enable_key_alias_format_validation',
+      limits: 'priority_reservation',
       none:
         'force_ipv4 public_model_groups_links enable_json_schema_validation ' +
         'enable_preview_features include_cost_in_streaming_usage mcp_aliases return_response_headers ' +
@@ -229,7 +236,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
     'settings.default_internal_user_params.',
     {
       budgets: 'soft_budget',
-      keys: 'teams auto_create_key available_teams',
+      keys: 'auto_create_key available_teams',
     },
   ],
   [
@@ -245,13 +252,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
   [
     'general_settings.jwt_auth.',
     {
-      tokens:
-        'admin_jwt_scope admin_allowed_routes team_jwt_scope team_allowed_routes public_allowed_routes ' +
-        'team_id_upsert team_alias_jwt_field org_id_jwt_field org_alias_jwt_field object_id_jwt_field ' +
-        'roles_jwt_field role_mappings role_permissions user_roles_jwt_field user_allowed_roles jwt_litellm_role_map ' +
-        'sync_user_role_and_teams enforce_rbac enforce_scope_based_access scope_mappings scope_based_access ' +
-        'enforce_team_based_model_access custom_validate oidc_userinfo_enabled oidc_userinfo_endpoint',
-      client: 'end_user_id_jwt_field',
+      tokens: 'admin_jwt_scope team_jwt_scope team_id_upsert oidc_userinfo_enabled oidc_userinfo_endpoint',
     },
   ],
   [
@@ -269,19 +270,17 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
       ledger:
         'disable_spend_logs disable_spend_updates disable_error_logs ' +
         'maximum_spend_logs_retention_interval proxy_batch_write_at',
-      budgets: 'proxy_budget_rescheduler_min_time proxy_budget_rescheduler_max_time disable_reset_budget',
+      budgets: 'proxy_budget_rescheduler_min_time proxy_budget_rescheduler_max_time',
       alerts: 'alerting alerting_threshold alert_types alerting_args spend_report_frequency',
       health:
         'background_health_checks health_check_interval health_check_concurrency health_check_details ' +
         'use_shared_health_check',
-      policies: 'enforce_user_param enforced_params reject_clientside_metadata_tags service_account_settings',
-      paths: 'allowed_routes public_routes admin_only_routes pass_through_endpoints ui_access_mode',
-      network: 'allowed_ips use_x_forwarded_for',
-      limits: 'max_parallel_requests global_max_parallel_requests token_rate_limit_type',
+      paths: 'public_routes pass_through_endpoints',
+      network: 'use_x_forwarded_for',
+      limits: 'token_rate_limit_type',
       keys:
-        'custom_auth custom_auth_run_common_checks custom_key_generate custom_sso ' +
-        'enable_oauth2_auth enable_oauth2_proxy_auth oauth2_config_mappings allow_user_auth default_team_disabled ' +
-        'litellm_key_header_name user_header_name user_header_mappings allow_client_side_credentials ' +
+        'custom_sso enable_oauth2_auth enable_oauth2_proxy_auth oauth2_config_mappings allow_user_auth ' +
+        'litellm_key_header_name allow_client_side_credentials ' +
         'use_client_credentials_pass_through_routes',
       secrets: 'key_management_system key_management_settings use_azure_key_vault use_google_kms',
       upstream: 'forward_client_headers_to_llm_api forward_llm_provider_auth_headers forward_openai_org_id',
@@ -290,11 +289,82 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
   ],
 ]
 
-/** LiteLLM's keys without a function here: what to do instead, by pattern; an empty text = nothing is missing. */
-export const keysWithoutFunction: ReadonlyMap<string, string> = new Map(
-  sections.flatMap(([section, groups]) =>
+/**
+ * Those that restrict who may do what, what may be spent, or where data may go. A gateway that went on without them
+ * would do what its operator forbade, so a file with one is refused until it says the same in our terms.
+ */
+const restrictions: typeof sections = [
+  ['', { guardrails: 'policies', file: 'include' }],
+  [
+    'model_list.*.proxy_params.',
+    { modelBudgets: 'max_budget budget_duration', tags: 'tag_regex', mocks: 'mock_response' },
+  ],
+  ['router_settings.', { guardrails: 'guardrail_list', limits: 'default_max_parallel_requests' }],
+  [
+    'settings.',
+    {
+      hooks: 'callbacks',
+      budgets: 'max_end_user_budget_id tag_budget_config',
+      teams: 'default_team_params',
+      keyRules: 'key_generation_settings',
+      limits: 'max_parallel_requests',
+    },
+  ],
+  ['settings.default_internal_user_params.', { teams: 'teams' }],
+  [
+    'general_settings.jwt_auth.',
+    {
+      tokens:
+        'admin_allowed_routes team_allowed_routes public_allowed_routes team_alias_jwt_field org_id_jwt_field ' +
+        'org_alias_jwt_field object_id_jwt_field roles_jwt_field role_mappings role_permissions user_roles_jwt_field ' +
+        'user_allowed_roles jwt_litellm_role_map sync_user_role_and_teams enforce_rbac enforce_scope_based_access ' +
+        'scope_mappings scope_based_access enforce_team_based_model_access custom_validate',
+      client: 'end_user_id_jwt_field',
+    },
+  ],
+  [
+    'general_settings.',
+    {
+      endlessBudgets: 'disable_reset_budget',
+      keyRules: 'enforce_user_param enforced_params service_account_settings custom_key_generate default_team_disabled',
+      ownPolicies: 'reject_clientside_metadata_tags custom_auth custom_auth_run_common_checks',
+      routes: 'allowed_routes admin_only_routes ui_access_mode',
+      network: 'allowed_ips',
+      limits: 'max_parallel_requests global_max_parallel_requests',
+      client: 'user_header_name user_header_mappings',
+    },
+  ],
+]
+
+type Remedies = readonly (readonly [pattern: string, remedy: string])[]
+
+const remediesOf = (table: typeof sections): Remedies =>
+  table.flatMap(([section, groups]) =>
     Object.entries(groups).flatMap(([remedy, keys]) =>
-      keys.split(' ').map((key): [string, string] => [`${section}${key}`, remedies[remedy as keyof typeof remedies]]),
+      keys.split(' ').map(key => [`${section}${key}`, remedies[remedy as keyof typeof remedies]] as const),
     ),
-  ),
+  )
+
+/** LiteLLM's keys that restrict and that this gateway does not enforce, by pattern: what to do instead. */
+export const unenforcedKeys: ReadonlyMap<string, string> = new Map(remediesOf(restrictions))
+
+/** LiteLLM's keys without a function here: what to do instead, by pattern; an empty text = nothing is missing. */
+export const keysWithoutFunction: ReadonlyMap<string, string> = new Map(remediesOf([...sections, ...restrictions]))
+
+/** Callbacks of LiteLLM's that only record; its others can refuse or change calls. */
+const recorders = new Set(
+  (
+    'langfuse langfuse_otel langsmith helicone datadog datadog_llm_observability prometheus sentry posthog otel s3 s3_v2 ' +
+    'gcs_bucket gcs_pubsub azure_storage arize arize_phoenix braintrust lunary athina galileo mlflow opik logfire ' +
+    'literal_ai wandb traceloop slack supabase promptlayer openmeter lago dynamodb sqs generic_api opentelemetry agentops ' +
+    'humanloop deepeval aws_sqs cloudzero'
+  ).split(' '),
 )
+
+/** Whether a value of one of `unenforcedKeys` restricts anything. */
+export function restricts(pattern: string, value: unknown): boolean {
+  if (value === null || value === false || value === '') return false
+  if (pattern === 'settings.callbacks') return [value].flat().some(one => !recorders.has(String(one)))
+  if (pattern === 'general_settings.ui_access_mode') return value !== 'all'
+  return typeof value !== 'object' || Object.keys(value).length > 0
+}

@@ -134,7 +134,7 @@ test('a key that is unknown in a section of LiteLLM is a warning, unless it look
   const found = read(
     'model_list:\n  - model_name: m\n    litellm_params: { model: groq/x, api_key: k, headers: { a: b }, deadline: 5 }\n' +
       '    model_info: { cost_center: 4711, supports_visoin: true }\n' +
-      'litellm_settings: { xyz_unheard_of: 1, num_retires: 2, callbacks: [x] }\n',
+      'litellm_settings: { xyz_unheard_of: 1, num_retires: 2, success_callback: [x] }\n',
   )
   expect(found.mistakes).toEqual([
     'config.yaml:4:38 model_list.0.model_info.supports_visoin: unknown key, did you mean `supports_vision`?',
@@ -146,7 +146,7 @@ test('a key that is unknown in a section of LiteLLM is a warning, unless it look
   const { warnings } = read(
     'model_list:\n  - model_name: m\n    litellm_params: { model: groq/x, api_key: k, deadline: 5, rpm: 3 }\n' +
       '    model_info: { mode: batch, cost_center: 4711 }\n' +
-      'litellm_settings: { xyz_unheard_of: 1, callbacks: [x] }\n',
+      'litellm_settings: { xyz_unheard_of: 1, success_callback: [x] }\n',
   )
   expect(warnings).toEqual([
     'config.yaml:3:50 model_list.0.litellm_params.deadline: has no effect here: it is not known',
@@ -155,7 +155,7 @@ test('a key that is unknown in a section of LiteLLM is a warning, unless it look
     'config.yaml:4:25 model_list.0.model_info.mode: has no effect here: `batch` is no mode of this gateway',
     'config.yaml:4:32 model_list.0.model_info.cost_center: has no effect here: it is not known',
     'config.yaml:5:21 litellm_settings.xyz_unheard_of: has no effect here: it is not known',
-    'config.yaml:5:40 litellm_settings.callbacks: has no effect here: read calls in the ledger (GET /spend/logs), in ' +
+    'config.yaml:5:40 litellm_settings.success_callback: has no effect here: read calls in the ledger (GET /spend/logs), in ' +
       'the log and in /metrics',
     expect.stringContaining('no price is known'),
   ])
@@ -263,7 +263,7 @@ test('bare names of models belong to their vendor; a name of no vendor and a wro
 test("LiteLLM's names are read, keys without a function are warnings", () => {
   const { settings, mistakes: none } = read(
     'model_list:\n  - model_name: m\n    litellm_params: { model: groq/x, api_key: "${K:-fallback}", rpm: 5 ' +
-      '}\nlitellm_settings: { drop_params: false, callbacks: [x] }\n',
+      '}\nlitellm_settings: { drop_params: false, success_callback: [x] }\n',
   )
   expect(none).toEqual([])
   const deployment = settings!.deployments[0]!

@@ -272,6 +272,15 @@ const modelInfo = z.strictObject(
         .array(text)
         .optional()
         .describe('Names of groups; a key that lists one may use the models in it.'),
+      team_id: text
+        .optional()
+        .describe(
+          'The team whose keys alone may call the model; a key of another team, or of none, does not see it. It stands ' +
+            'in the place of a shared model of its name.',
+        ),
+      team_public_model_name: modelName
+        .optional()
+        .describe('The name that the keys of the team (`team_id`) call it by, in the place of `model_name`.'),
       display_name: text.optional().describe('A name for people, shown in lists of models.'),
       description: text.optional().describe('A sentence about the model, shown in lists of models.'),
       max_tokens: count.optional().describe('Tokens of output at most, shown in lists of models.'),

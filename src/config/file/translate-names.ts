@@ -10,8 +10,10 @@ import {
   otherModes,
   otherNames,
   sectionsWithDefaults,
+  restricts,
   sharedSections,
   strategyNames,
+  unenforcedKeys,
 } from './litellm-keys.ts'
 import { withoutCooldowns } from './litellm-cooldowns.ts'
 import { withRates } from './litellm-rates.ts'
@@ -38,7 +40,10 @@ interface Reading {
   keysAt(path: Path): readonly string[]
 }
 
-/** Adds a mistake where a key is given under two names, and a warning for each key that has no effect. */
+/**
+ * Adds a mistake where a key is given under two names and for one that restricts and is not enforced here, and a warning
+ * for each other key that has no effect.
+ */
 export function translateNames(value: unknown, reading: Reading): NamedFile {
   const written = new Map<string, string>()
   const writtenPath = (path: Path): Path => writtenPathOf(written, path)
@@ -80,6 +85,7 @@ function withOurNames(
 }
 
 const noEffect = 'has no effect here'
+const notEnforced = 'restricts, and this gateway does not enforce it'
 
 type PruningOptions = Reading & Pick<NamedFile, 'writtenPath' | 'isPeers'>
 
@@ -96,7 +102,12 @@ function withoutUnused(value: unknown, path: Path, reading: PruningOptions): unk
       keysWithoutFunction.get(patternOf(inside)) ??
       (isPriceSection(path) && isOtherPriceKey(key) ? '' : undefined) ??
       (isOpen ? remedyForUnknown(key, path, reading) : undefined)
-    if (remedy !== undefined) {
+    const unenforced = unenforcedKeys.get(patternOf(inside))
+    // LiteLLM's pages send it so where no team is chosen.
+    if (one === '' && patternOf(inside) === 'model_list.*.model_info.team_id') continue
+    if (unenforced !== undefined && restricts(patternOf(inside), one))
+      reading.findings.push({ path: inside, message: `${notEnforced}: ${unenforced}; then take it out`, atKey: true })
+    else if (remedy !== undefined) {
       if (!(reading.isFile && asksForNothing(patternOf(inside), one)))
         warnings.push({ path: inside, message: remedy ? `${noEffect}: ${remedy}` : noEffect, atKey: true })
     } else if (patternOf(inside) === modePattern && otherModes.has(one))

@@ -97,8 +97,9 @@ function settingsIdOf(entry: ModelEntry, number = 0): string {
 
 function hashOf(entry: ModelEntry, of: string, fields: [string, unknown][]): string {
   const sorted = fields.sort(([a], [b]) => (a < b ? -1 : 1))
+  const team = entry.model_info?.team_id
   return createHash('sha256')
-    .update(JSON.stringify([of, entry.model_name, sorted]))
+    .update(JSON.stringify([of, entry.model_name, sorted, ...(team === undefined ? [] : [team])]))
     .digest('hex')
     .slice(0, 32)
 }

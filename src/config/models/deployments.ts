@@ -83,7 +83,7 @@ export function buildDeployment(
     }
   const { baseUrl, apiVersion } = readAddress(given)
   const declared = { ...entry.model_info, ...pick(params, Object.keys(params).filter(isReadPriceKey)) }
-  const facts = modelFacts({ modelName: entry.model_name, model, provider: provider.name }, declared)
+  const facts = modelFacts({ modelName: publicName(entry), model, provider: provider.name }, declared)
   const target: Target = {
     provider: speakingFor(provider, entry.model_info?.mode),
     model,
@@ -95,7 +95,8 @@ export function buildDeployment(
   }
   return {
     id: identityOf(entry),
-    modelName: entry.model_name,
+    modelName: publicName(entry),
+    ...(entry.model_info?.team_id !== undefined && { teamId: entry.model_info.team_id }),
     ...facts,
     prices: pricesInPlace(facts, target),
     target,
@@ -113,6 +114,9 @@ export function buildDeployment(
     origin: context.origin,
   }
 }
+
+/** The name that clients use. */
+const publicName = ({ model_name: name, model_info: info }: ModelEntry): string => info?.team_public_model_name ?? name
 
 /** Keys that providers read under their own names. */
 function ownOptions({ model_info: info, proxy_params: params }: ModelEntry, apiVersion: string | undefined) {
@@ -280,9 +284,9 @@ export function environmentDeployments(
       continue
     }
     const model = `${provider.name}/*`
-    const name = every ? every.entry.model_name.replace('*', model) : model
+    const name = every ? publicName(every.entry).replace('*', model) : model
     if (every?.otherNames.has(name)) continue
-    const { id: _, ...info } = every?.entry.model_info ?? {}
+    const { id: _, team_public_model_name: __, ...info } = every?.entry.model_info ?? {}
     const entry: ModelEntry = {
       model_name: name,
       proxy_params: { ...every?.entry.proxy_params, model },

@@ -56,4 +56,10 @@ export class ListedDeployments {
 }
 
 const isSameModel = (one: ModelEntry, other: ModelEntry): boolean =>
-  one.model_name === other.model_name && isDeepStrictEqual(one.proxy_params, other.proxy_params)
+  isDeepStrictEqual(namesOf(one), namesOf(other)) && isDeepStrictEqual(one.proxy_params, other.proxy_params)
+
+const namesOf = ({ model_name: name, model_info: info }: ModelEntry) => [
+  name,
+  info?.team_id,
+  info?.team_public_model_name,
+]

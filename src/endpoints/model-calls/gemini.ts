@@ -181,7 +181,7 @@ const modelsList: Endpoint = {
 
 /** The list, also for Gemini's clients that ask for it under OpenAI's path. */
 export function geminiModelsAnswer(request: HttpRequest, services: Services, caller: Caller): Answer {
-  const index = services.current.models
+  const index = services.current.models.of(caller)
   const ids = [...new Set(index.names())].filter(id => mayCall(caller, id, index.settings))
   const size = wholeNumber(request, 'pageSize', 1) ?? ids.length
   const from = wholeNumber(request, 'pageToken', 0) ?? 0
@@ -215,7 +215,7 @@ const modelsOne: Endpoint = {
 /** One model; 404 when the key may not see it. */
 export function geminiModelAnswer(name: string, services: Services, caller: Caller): Answer {
   const id = plainName(name)
-  const index = services.current.models
+  const index = services.current.models.of(caller)
   const found = mayCall(caller, id, index.settings) ? entry(index, id) : undefined
   if (found) return jsonAnswer(found)
   throw new GatewayError(

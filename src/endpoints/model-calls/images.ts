@@ -36,7 +36,7 @@ function endpoint({ name, operationId, format, summary, schema }: Operation): En
         format,
         route: `/v1/images/${name}`,
         model: request.params.model,
-        defaultModel: () => defaultModel(services.current.settings, caller!, 'image_generation'),
+        defaultModel: () => defaultModel(services.current.models, caller!, 'image_generation'),
       }),
   }
 }

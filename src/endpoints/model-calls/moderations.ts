@@ -23,6 +23,6 @@ export const moderations: Endpoint = {
     services.callModel(request, caller!, {
       format: openaiModerations,
       route: '/v1/moderations',
-      defaultModel: () => defaultModel(services.current.settings, caller!, 'moderation', one => one.profile.guard),
+      defaultModel: () => defaultModel(services.current.models, caller!, 'moderation', one => one.profile.guard),
     }),
 }

@@ -71,7 +71,7 @@ async function readKept(call: Call, request: HttpRequest, services: Services): P
   const keyId = call.caller.key.id
   // Where it was not requested, an answer that is not stored says so (`store: false`).
   if (background || body.get('store') === true) await services.responses.admit(keyId)
-  const { input, previousId, bytes } = await readConversation(body, { keyId, request, services })
+  const { input, previousId, bytes } = await readConversation(body, { caller: call.caller, request, services })
   if (bytes !== body.bytes) call.body = readJsonBody(bytes)
   return { keyId, input, previousId, store: body.get('store') !== false, background }
 }
@@ -112,7 +112,7 @@ export const responsesInputTokens: Endpoint = {
       format: openaiInputTokens,
       route: '/v1/responses/input_tokens',
       async prepare(call) {
-        const { bytes } = await readConversation(call.body!, { keyId: call.caller.key.id, request, services })
+        const { bytes } = await readConversation(call.body!, { caller: call.caller, request, services })
         if (bytes !== call.body!.bytes) call.body = readJsonBody(bytes)
       },
     }),

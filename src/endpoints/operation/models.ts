@@ -8,7 +8,7 @@ import type { Caller } from '../../core/caller.ts'
 import { maskedFields, secretNamesOf } from '../../core/objects/configured-objects.ts'
 import type { CheckedModel, ConfiguredObject } from '../../core/objects/configured-objects.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { readJsonAs } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
@@ -77,9 +77,22 @@ export const modelNew: Endpoint = {
     const checked = services.checks.checkModel(sentEntry(body), id, undefined)
     if (deploymentById(services, id))
       throw new GatewayError('conflict', `there is a model with the id '${id}' already`, { param: 'model_info.id' })
+    await checkTeam(services, checked)
     const made = await services.configured.insert(contentOf(id, checked), actorOf(caller!))
     return jsonAnswer(shownModel(services, made, checked.warnings))
   },
+}
+
+/** Throws 422 for a team that does not exist: nobody could call its model. */
+async function checkTeam({ tenancy }: Services, { deployment: { teamId } }: CheckedModel): Promise<void> {
+  if (teamId === undefined || (await tenancy.find('team', teamId))) return
+  throw unprocessable([
+    {
+      loc: ['body', 'model_info', 'team_id'],
+      msg: `there is no team '${teamId.slice(0, 100)}'; POST /team/new makes one`,
+      type: 'unknown_value',
+    },
+  ])
 }
 
 const contentOf = (id: string, { deployment, body, secrets }: CheckedModel) => ({
@@ -149,6 +162,7 @@ async function change(
     )
   await services.checks.readSecrets(body)
   const checked = services.checks.checkModel(sentEntry(body), id, before)
+  await checkTeam(services, checked)
   const content = { ...contentOf(id, checked), version: body.version ?? before.version }
   const changed = isBlockAlone(body) ? before : await services.configured.update(content, actorOf(caller))
   if (body.blocked === true) await block(services, caller, { id })

@@ -58,7 +58,7 @@ function estimateOf(services: Services, caller: Caller, { model, usage }: { mode
 }
 
 function deploymentOf(services: Services, caller: Caller, model: string): Deployment {
-  const [deployment] = visibleDeployments(caller, model, services.current.models)
+  const [deployment] = visibleDeployments(caller, model, services.current.models.of(caller))
   if (!deployment)
     throw new GatewayError('model-not-found', `the model '${model.slice(0, 100)}' is not offered; see GET /v1/models`, {
       param: 'model',

@@ -48,7 +48,7 @@ export const keyLimits = withQuery(query, {
       throw forbidden('customers and tags are for administrators and those who read everything', 'customer')
     const { settings } = services.current
     const others = await othersOf(services, wanted)
-    const index = services.current.models
+    const index = services.current.models.of(whose)
     const named = wanted.model === undefined ? undefined : { model: unaliased(whose, wanted.model), index }
     const all = new CallerLimits(whose, settings, '').owned(named, others)
     const owned = all.filter(({ id }) => !isPlaceholder(id, wanted))
@@ -246,7 +246,8 @@ function refusalOf(
   if (ofHead && ofHead.model === null) return ofHead
   const refusing = model === undefined ? undefined : refusesModel(caller, model, current.settings)
   if (refusing) return by('model', refusing, (refusing === 'derived' ? key : owners[refusing])?.id ?? key.id)
-  if (model !== undefined && current.models.resolve(model).length === 0) return by('unknown_model', 'gateway', model)
+  if (model !== undefined && current.models.of(caller).resolve(model).length === 0)
+    return by('unknown_model', 'gateway', model)
   return refusalIn(rows, ['requests', 'parallel_requests', 'tokens', 'budget'])
 }
 

@@ -142,7 +142,7 @@ async function keyWarnings(
   record: KeyRecord,
 ): Promise<{ warnings?: readonly string[] }> {
   if (!isAdministrator(caller)) return {}
-  const warnings = fields.models ? modelWarnings(record.models, current.models) : []
+  const warnings = fields.models ? modelWarnings(record.models, current.models.ofTeam(record.teamId)) : []
   if (fields.key_alias && record.alias !== null) {
     const found = await keys.list({ alias: record.alias, limit: 2, offset: 0 })
     if (found.keys.some(one => one.id !== record.id))

@@ -5,7 +5,7 @@
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
-import { mayCall } from '../../accounts/models/model-access.ts'
+import { mayCall, usableDeployments } from '../../accounts/models/model-access.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import { publicModelsName } from '../../core/objects/configured-objects.ts'
@@ -49,7 +49,7 @@ export const modelGroupInfo: Endpoint = {
   handle(request, services, caller) {
     const { model_group: only } = readQuery(request, groupQuery())
     const { settings } = services.current
-    const visible = settings.deployments.filter(one => mayCall(caller!, one.modelName, settings))
+    const visible = usableDeployments(caller!, services.current.models.of(caller!))
     const groups = Map.groupBy(visible, one => one.modelName)
     const names = only === undefined ? [...groups.keys()] : [only].filter(name => groups.has(name))
     const seen = about(services, alias => mayCall(caller!, alias, settings))

@@ -34,8 +34,11 @@ const pagesQuery = lazy(() =>
   }),
 )
 
-const visible = ({ current }: Services, caller: Caller): readonly Deployment[] =>
-  current.settings.deployments.filter(one => mayCall(caller, one.modelName, current.settings))
+/** Those of other teams are shown to readers of everything. */
+function visible({ current: { settings, models } }: Services, caller: Caller): readonly Deployment[] {
+  const seen = mayReadAll(caller) ? settings : models.of(caller)
+  return seen.deployments.filter(one => mayCall(caller, one.modelName, settings))
+}
 
 /** GET /model/info: the deployments behind the names. Keys are never shown, addresses to administrators only. */
 export const modelInfo: Endpoint = {

@@ -125,7 +125,7 @@ async function callerOfTeam(teamId: string, { tenancy }: Services, caller: Calle
 }
 
 function listAnswer(request: HttpRequest, services: Services, caller: Caller, options: ListOptions): Answer {
-  const index = services.current.models
+  const index = services.current.models.of(caller)
   const ids = visibleIds(index, caller, options)
   if (request.query.has('client_version'))
     return jsonAnswer(codexCatalogue(ids.map(id => ({ id, info: infoOf(index, id) }))))
@@ -288,7 +288,7 @@ export const modelsOne: Endpoint = {
   handle(request, services, caller) {
     const id = request.params.model_id!
     if (isGeminiClient(request)) return inGemini(() => geminiModelAnswer(id, services, caller!))
-    const [deployment] = visibleDeployments(caller!, unaliased(caller!, id), services.current.models)
+    const [deployment] = visibleDeployments(caller!, unaliased(caller!, id), services.current.models.of(caller!))
     if (!deployment)
       throw new GatewayError(
         'model-not-found',

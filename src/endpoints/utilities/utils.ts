@@ -95,7 +95,7 @@ const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a')
 
 /** Throws 404 for a model that does not exist or that the key may not see. */
 function paramsOf(model: string, services: Services, caller: Caller): string[] {
-  const { models } = services.current
+  const models = services.current.models.of(caller)
   const visible = visibleDeployments(caller, model, models)
   // The name of a configured model that is not the caller's says nothing about the model of that name elsewhere.
   const known = visible.length > 0 || models.resolve(model).length > 0 ? undefined : models.catalogued(model)

@@ -137,7 +137,7 @@ export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => voi
       format: undefined,
       options: {},
       announcedBytes: 0,
-      models: parts.current.models,
+      models: parts.current.models.of(caller),
       startedAtMs,
     })
     call.model = model

@@ -30,6 +30,6 @@ export function createBudgetCheck({ limiter, clock, limits, current }: CheckPart
   return {
     ofCall: (call: Call) => check(call, call.responseHeaders, () => leastAmount(call)),
     ofCaller: caller =>
-      check({ caller, tags: [], endUser: '', model: '', models: current.models }, {}, () => leastNanoUsd),
+      check({ caller, tags: [], endUser: '', model: '', models: current.models.of(caller) }, {}, () => leastNanoUsd),
   }
 }

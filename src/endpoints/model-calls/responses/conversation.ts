@@ -1,4 +1,5 @@
 /** Resolves what a call refers to: earlier responses and single items, read from the key's store. */
+import type { Caller } from '../../../core/caller.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { StoredResponse } from '../../../core/objects/responses.ts'
@@ -23,12 +24,12 @@ interface Conversation {
  */
 export async function readConversation(
   body: JsonBody,
-  { keyId, request, services }: { keyId: string; request: HttpRequest; services: Services },
+  { caller, request, services }: { caller: Caller; request: HttpRequest; services: Services },
 ): Promise<Conversation> {
   const sent = itemsOf(body.get('input'))
   const previousId = body.get('previous_response_id')
   const continues = typeof previousId === 'string'
-  const context = { keyId, request, services, home: homeOf(body, services) }
+  const context = { keyId: caller.key.id, request, services, home: homeOf(body, caller, services) }
   const references = sent.filter(isReference).map(item => item.id as string)
   const own = references.length > 0 ? await resolved(sent, references, context) : sent
   const input = own.map(storedItem)
@@ -98,8 +99,8 @@ function outputOf(turn: StoredResponse): Item[] {
 }
 
 /** An upstream knows the items of its own answers by id, which can be used only when it is the only candidate. */
-function homeOf(body: JsonBody, services: Services): string | undefined {
-  const candidates = services.current.models.resolve(String(body.get('model') ?? ''))
+function homeOf(body: JsonBody, caller: Caller, services: Services): string | undefined {
+  const candidates = services.current.models.of(caller).resolve(String(body.get('model') ?? ''))
   const [only] = candidates
   return candidates.length === 1 && only?.target.provider.speaks['openai-responses'] ? only.id : undefined
 }

@@ -43,7 +43,7 @@ export async function countTokens(counting: EndpointContext, callEndpoint: boole
   if (!callEndpoint) return countLocally(counting, request)
   const body = readJsonBody(await readBody(request.body, services.current.settings.bodyBytesMax))
   const model = modelOf(body)
-  const deployments = visibleDeployments(caller, model, services.current.models)
+  const deployments = visibleDeployments(caller, model, services.current.models.of(caller))
   const again = replayed(request, body)
   if (!deployments.some(one => one.target.provider.countTokens)) return countLocally(counting, again)
   return countThere(counting, { body, model, deployments, again })
@@ -73,7 +73,7 @@ function countLocally({ services, caller }: EndpointContext, request: HttpReques
       call.model = model
       call.usage = { inputTokens: 0, outputTokens: 0 }
       call.usageSource = 'estimated'
-      const deployments = visibleDeployments(caller, model, services.current.models)
+      const deployments = visibleDeployments(caller, model, services.current.models.of(caller))
       return jsonAnswer(await countHere(services, caller, { body, model, deployments }))
     },
   })
@@ -146,7 +146,7 @@ async function countThere(
   const { input_tokens: total, upstream } = (await response.json()) as { input_tokens: number; upstream: unknown }
   const { provider, model: used } = (
     deployments.find(one => one.id === deploymentId) ??
-    services.current.models.resolve(deploymentId)[0] ??
+    services.current.models.of(caller).resolve(deploymentId)[0] ??
     deployments[0]!
   ).target
   const answer: TokenCountAnswer = {
