@@ -146,6 +146,8 @@ export interface Deployment {
    * dropped but for `n`, without which an answer lacks what was asked for.
    */
   readonly dropParams: boolean | undefined
+  /** Fields of `extra_body` that restrict (`restrictionsIn`): every call has them, also a translated one. */
+  readonly restrictions?: Readonly<Record<string, unknown>>
   /** Fields that pass to the upstream although their dialect does not know them, or they steer it (`routingFields`). */
   readonly allowedFields: ReadonlySet<string>
   /** false = of the fields that a dialect does not know only `allowedFields` pass. */

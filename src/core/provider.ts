@@ -214,6 +214,8 @@ export interface Provider {
   readonly reportsCost?: true
   /** It bills nothing for answers with `unbilledTier`; of other platforms with the same dialect it is not known. */
   readonly leavesUnbilled?: true
+  /** Steering fields (`routingFields`) whose restricting part it is always sent: it narrows what the operator chose. */
+  readonly honours?: readonly string[]
   /** The header of an answer, in lower case, that says which service tier it was served by. */
   readonly tierHeader?: string
   readonly chat?: ChatAdapter

@@ -64,6 +64,7 @@ export const catalog = {
     apiKeyEnv: ['OPENROUTER_API_KEY'],
     // openrouter.ai/docs, "Usage accounting" (2026-11): `cost` is the amount charged.
     reportsCost: true,
+    honours: ['provider'],
     completions: true,
     topK: true,
     responses: true,
@@ -244,6 +245,7 @@ export const catalog = {
   vercel_ai_gateway: {
     baseUrl: 'https://ai-gateway.vercel.sh/v1',
     apiKeyEnv: ['VERCEL_AI_GATEWAY_API_KEY', 'AI_GATEWAY_API_KEY'],
+    honours: ['providerOptions'],
   },
   ai21_chat: {
     baseUrl: 'https://api.ai21.com/studio/v1',

@@ -1,5 +1,5 @@
 /** Builds deployments from checked model entries: provider, address, key, timeouts, prices. */
-import { defaultFieldNames, fieldDefaults } from '../../core/dialects/default-fields.ts'
+import { defaultFieldNames, fieldDefaults, restrictionsIn } from '../../core/dialects/default-fields.ts'
 import type { Deployment, Origin, Timeouts } from '../../core/deployment.ts'
 import type { Provider, Target } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
@@ -134,9 +134,10 @@ function rateLimitsOf({ rpm_limit: requests, tpm_limit: tokens }: ModelEntry['pr
   return { rateLimits: { requestsPerMinute: requests ?? null, tokensPerMinute: tokens ?? null } }
 }
 
-function defaultsOf(params: ModelEntry['proxy_params']): Pick<Deployment, 'fieldDefaults'> {
+function defaultsOf(params: ModelEntry['proxy_params']): Pick<Deployment, 'fieldDefaults' | 'restrictions'> {
   const defaults = fieldDefaults(pick(params, [...defaultFieldNames, 'extra_body']))
-  return defaults ? { fieldDefaults: defaults } : {}
+  const restrictions = restrictionsIn(params.extra_body)
+  return { ...(defaults && { fieldDefaults: defaults }), ...(restrictions && { restrictions }) }
 }
 
 function fieldRules(

@@ -2,6 +2,7 @@
  * Fields that a deployment gives to calls which have none of their own: a temperature, an effort of reasoning, and what
  * its host takes beyond the dialect. They are named as in OpenAI's chats, and said in the words of each dialect.
  */
+import { restricts } from './request-restrictions.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import type { Edit } from '../../lib/json/json-body.ts'
 import type { Dialect } from '../provider.ts'
@@ -73,8 +74,16 @@ export function fieldDefaults({ extra_body: extra = {}, ...given }: GivenDefault
       const say = said[name]
       if (value !== undefined && say) add(dialect, ...say(value))
     }
+  const restricting = restrictionsIn(extra)
+  for (const [field, value] of Object.entries(restricting ?? {})) add('openai-responses', field, value)
   for (const dialect of withExtraBody) for (const [field, value] of Object.entries(extra)) add(dialect, field, value)
   return defaults.size === 0 ? undefined : defaults
+}
+
+/** What of `extra_body` says where data may not go and the like; undefined = nothing. A translated call has it, too. */
+export function restrictionsIn(extra: GivenDefaults['extra_body'] = {}): Readonly<Record<string, unknown>> | undefined {
+  const found = Object.entries(extra).filter(([name]) => restricts(name, field => extra[field]))
+  return found.length === 0 ? undefined : Object.fromEntries(found)
 }
 
 /** The body with the fields that it lacks; itself where it lacks none. */

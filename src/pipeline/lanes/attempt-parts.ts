@@ -7,7 +7,7 @@ import type { ChatRequest } from '../../core/hub/chat.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
 import type { AnswerHead, BodyPiece, CallHead } from '../../core/transport.ts'
 import type { Usage } from '../../core/usage/usage.ts'
-import type { JsonBody } from '../../lib/json/json-body.ts'
+import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
 import type { CallPolicies } from '../admission/admission.ts'
 import type { AnswerCheck } from './checked-exchange.ts'
 import type { LateAnswer } from './filtered-format.ts'
@@ -42,13 +42,20 @@ export interface Attempt {
   relay(contentType: string): StreamRelay
 }
 
+/** Fields of the client's that the deployment does not let pass. */
+export interface Withheld {
+  /** Take them out of the body, or leave of them what restricts. */
+  readonly edits: Edit[]
+  /** Their names, and the paths of members left out of those that stay. */
+  readonly dropped: string[]
+}
+
 /** What one attempt is planned from. */
 export interface Plan {
   readonly call: Call
   readonly deployment: Deployment
   readonly policies: CallPolicies
-  /** Fields that the deployment does not let pass. */
-  readonly withheld: readonly string[]
+  readonly withheld: Withheld
   /** The client's body without `withheld` (but in forms), with files named as the deployment knows them. */
   readonly body: JsonBody
 }

@@ -6,6 +6,7 @@ import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { withoutCallSignatures } from '../../core/dialects/call-signature.ts'
 import { routingFields } from '../../core/dialects/field-names.ts'
+import { restrictingPart, restricts } from '../../core/dialects/request-restrictions.ts'
 import { withDefaults } from '../../core/dialects/default-fields.ts'
 import { noFieldRules } from '../../core/dialects/field-rules.ts'
 import type { FieldRules } from '../../core/dialects/field-rules.ts'
@@ -15,13 +16,15 @@ import type { CallHead } from '../../core/transport.ts'
 import { emulate, needsNoEmulation, moderationsByGuard } from '../../emulation/index.ts'
 import { framingMediaTypes } from '../../lib/frame-splitter.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
+import { isObject } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import type { Edit } from '../../lib/json/json-body.ts'
 import type { CallPolicies } from '../admission/admission.ts'
 import { editedForm } from '../files/form.ts'
 import { changedFields, editedRequest, formEdits } from '../call-input.ts'
 import { endRequest, recordUnusableAnswer, recordUsage } from '../settlement/usage.ts'
 import { sent } from './attempt-parts.ts'
-import type { Attempt, Plan } from './attempt-parts.ts'
+import type { Attempt, Plan, Withheld } from './attempt-parts.ts'
 import { answerFilters, filteredFormat } from './filtered-format.ts'
 import { withChangedTexts } from './answer-texts.ts'
 import { chatRoute, needsTranslation } from './chat-api.ts'
@@ -46,9 +49,9 @@ export function planAttempt(call: Call, deployment: Deployment, policies: CallPo
   const attempt = withDropped(
     call.namedFiles ? withLocalAnswer(planned, call.namedFiles.localIds) : planned,
     overrides.unfulfilled,
-    withheld,
+    withheld.dropped,
   )
-  if (attempt.dropped.length > 0) checkLoss(attempt.dropped, call.model, overrides.dropParams ?? deployment.dropParams)
+  if (attempt.dropped.length > 0) checkLoss(attempt.dropped, call, overrides.dropParams ?? deployment.dropParams)
   return deployment.validatesSchemas ? validatedAttempt(call, attempt) : attempt
 }
 
@@ -100,11 +103,11 @@ function unreadable(model: string): GatewayError {
  * The client's body without the fields withheld and with the deployment's defaults, with the upstream's ids of uploaded
  * files, or texts for token ids.
  */
-function sentBody(call: Call, deployment: Deployment, withheld: readonly string[]): JsonBody {
+function sentBody(call: Call, deployment: Deployment, { edits }: Withheld): JsonBody {
   const body = call.namedFiles ? call.namedFiles.bodyFor(deployment) : ownInput(call, deployment)
   // A form is edited itself.
   if (call.upload) return body
-  const passed = withheld.length === 0 ? body : without(body, withheld)
+  const passed = edits.length === 0 ? body : JsonBody.read(Buffer.concat(body.edited(edits)))
   const { fieldDefaults } = deployment
   return fieldDefaults === undefined ? passed : withDefaults(passed, call.format!.dialect, fieldDefaults)
 }
@@ -112,34 +115,66 @@ function sentBody(call: Call, deployment: Deployment, withheld: readonly string[
 const ownInput = ({ body, textBody }: Call, { target }: Deployment): JsonBody =>
   textBody && target.provider.embedsTextOnly ? textBody : body!
 
-function without(body: JsonBody, names: readonly string[]): JsonBody {
-  return JsonBody.read(Buffer.concat(body.edited(names.map(remove => ({ remove })))))
-}
+const nameOf = (edit: Edit): string => ('set' in edit ? edit.set : edit.remove)
 
-const nothingWithheld: readonly string[] = []
+const nothingWithheld: Withheld = { edits: [], dropped: [] }
 const noChanges: readonly Edit[] = []
 
 /** Fields beyond the dialect that the deployment does not let pass; of a form only those that steer the upstream. */
-function withheldFields(call: Call, deployment: Deployment): readonly string[] {
+function withheldFields(call: Call, deployment: Deployment): Withheld {
   return call.unknownFields.length === 0 ? nothingWithheld : withheldOf(call, deployment)
 }
 
-function withheldOf(call: Call, { allowedFields, forwardsUnknownFields }: Deployment): readonly string[] {
+function withheldOf(call: Call, deployment: Deployment): Withheld {
+  const { allowedFields, forwardsUnknownFields, restrictions, target } = deployment
   const passes = forwardsUnknownFields || call.upload !== undefined
-  return call.unknownFields.filter(name => !allowedFields.has(name) && (!passes || routingFields.has(name)))
+  const names = call.unknownFields.filter(name => !allowedFields.has(name) && (!passes || routingFields.has(name)))
+  if (names.length === 0) return nothingWithheld
+  const withheld: Withheld = { edits: [], dropped: [] }
+  for (const name of names) {
+    const given = target.provider.honours?.includes(name) && call.body ? call.body.get(name) : undefined
+    const kept = withOperators(restrictingPart(name, given), restrictions?.[name])
+    withheld.edits.push(kept ? { set: name, json: JSON.stringify(kept) } : { remove: name })
+    if (!kept) withheld.dropped.push(name)
+    else for (const one of Object.keys(given as Json)) if (!(one in kept)) withheld.dropped.push(`${name}.${one}`)
+  }
+  return withheld
+}
+
+/** What both restrict; undefined = they contradict each other, or the client restricts nothing. */
+function withOperators(clients: Json | undefined, operators: unknown): Json | undefined {
+  if (!clients || !isObject(operators)) return clients
+  const differs = Object.keys(clients).some(
+    name => name in operators && !Bun.deepEquals(clients[name], operators[name], true),
+  )
+  return differs ? undefined : { ...clients, ...operators }
 }
 
 /** The number of answers, in every dialect: one that is not given is no detail of the others. */
 const answerCount = 'n'
 
 /** `drops` = `Deployment.dropParams`, or what the call says. */
-function checkLoss(dropped: readonly string[], model: string, drops: boolean | undefined): void {
+function checkLoss(dropped: readonly string[], { model, body }: Call, drops: boolean | undefined): void {
   if (drops === false) throw lossRefused(dropped, model)
+  const restricting = dropped.filter(path => restricts(path, field => (body?.has(field) ? body.get(field) : undefined)))
+  if (restricting.length > 0) throw restrictionRefused(restricting, model)
   if (drops === true || !dropped.includes(answerCount)) return
   const msg =
     `\`${answerCount}\`: the model '${model}' gives one answer to a call; send the call once for each answer, ` +
     'or with `drop_params: true` for one'
   throw unprocessable([{ loc: ['body', answerCount], msg, type: 'unsupported' }])
+}
+
+function restrictionRefused(fields: readonly string[], model: string): GatewayError {
+  return unprocessable(
+    fields.map(name => ({
+      loc: ['body', ...name.split('.')],
+      msg:
+        `restricts how the call is served, which the upstream of the model '${model}' cannot be told; leave it out, or ` +
+        'use a model whose upstream honours it',
+      type: 'unsupported',
+    })),
+  )
 }
 
 function lossRefused(dropped: readonly string[], model: string): GatewayError {
@@ -171,8 +206,7 @@ function forwardAttempt({ call, deployment, body: whole, withheld }: Plan, forma
   const { edits: formatEdits, dropped } = format.forward.edits(body, rules)
   if (changed.length > 0) formatEdits.push(...changed)
   const edits = format.forward.modelInPath ? formatEdits : withModel(formatEdits, target.model, body)
-  const form =
-    call.upload && editedForm(call.upload, [...formEdits(call), ...edits, ...withheld.map(remove => ({ remove }))])
+  const form = call.upload && editedForm(call.upload, [...formEdits(call), ...edits, ...withheld.edits])
   const publicModel = call.model
   return {
     head: withClientHeaders(
@@ -375,7 +409,7 @@ export function lineBody(line: Call, deployment: Deployment): JsonBody {
   const { format } = line
   const withheld = withheldFields(line, deployment)
   // There is no answer in which the loss could be named.
-  if (withheld.length > 0) throw lossRefused(withheld, line.model)
+  if (withheld.edits.length > 0) throw lossRefused(withheld.edits.map(nameOf), line.model)
   if (line.edits.length === 0) return line.body!
   if (format?.dialect === 'openai-chat' && 'writer' in format && target.provider.speaks['openai-chat']) {
     const adapter = target.provider.chat

@@ -21,6 +21,18 @@ interface ChatRoute {
  * where it knows these. undefined = the upstream has no chats.
  */
 export function chatRoute(deployment: Deployment, request: ChatRequest): ChatRoute | undefined {
+  const route = plainRoute(deployment, request)
+  const { restrictions } = deployment
+  if (!route || !restrictions) return route
+  const { adapter } = route
+  const restricted: ChatAdapter['request'] = (one, target) => {
+    const made = adapter.request(one, target)
+    return { ...made, body: { ...restrictions, ...(made.body as Json) } }
+  }
+  return { ...route, adapter: { ...adapter, request: restricted } }
+}
+
+function plainRoute(deployment: Deployment, request: ChatRequest): ChatRoute | undefined {
   const { chat, chatByResponses, speaks, textTools } = deployment.target.provider
   if (!chat) return undefined
   if (!chatByResponses) return { adapter: fitted(chat, request), request }

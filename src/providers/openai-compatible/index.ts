@@ -54,6 +54,7 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
     rules,
     ...(row.maxTokensField && { maxTokensField: row.maxTokensField }),
     ...(row.chat !== false && { chat: chatAdapter({ ...row, rules: chatRules }, headMaker('openai-chat')) }),
+    ...(row.honours && { honours: row.honours }),
     ...(row.reportsCost && { reportsCost: true }),
     ...(row.chat !== false && {
       chatByResponses: chatByResponses({

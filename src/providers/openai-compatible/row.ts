@@ -58,6 +58,8 @@ export interface CompatibleRow {
   /** Supports `top_k`. */
   readonly topK?: boolean
   readonly quirks?: HostQuirks
+  /** As `Provider.honours`. */
+  readonly honours?: readonly string[]
   /** As `Provider.reportsCost`. */
   readonly reportsCost?: true
 }
