@@ -42,7 +42,7 @@ function licences(): string {
   return bundled
     .map(name => {
       const folder = join(root, 'node_modules', name)
-      const files = readdirSync(folder).filter(file => /^(licen[cs]e|notice)/i.test(file))
+      const files = readdirSync(folder).filter(file => /^(licen[cs]e|notice|copyright)/i.test(file))
       if (files.length === 0) throw new Error(`${name} has no licence file`)
       return `${name}\n\n${files.map(file => readFileSync(join(folder, file), 'utf8')).join('\n')}`
     })

@@ -13,7 +13,6 @@ import { decodeAnswer, encodeAnswer, cacheableEvents, replyOf, sizeOf } from './
 import type { CachedAnswer, CachedContent } from './entry.ts'
 import { Flight } from './flight.ts'
 import { Leader } from './leader.ts'
-import { comparedPrompt } from './compared-prompt.ts'
 import { PromptIndex, unitVector } from './prompt-index.ts'
 import { MemoryAnswers } from './memory-answers.ts'
 import { SharedPrompts } from './shared-prompts.ts'
@@ -184,8 +183,11 @@ export class RunningAnswerCache implements AnswerCache {
   ): Promise<Reply | undefined> {
     const { call, settings, key } = cacheCall
     const { semantic } = settings
-    const compared = semantic && comparedPrompt(call, semantic)
-    if (!semantic || !compared) return undefined
+    if (!semantic) return undefined
+    // Its list of words is loaded where it is used.
+    const { comparedPrompt } = await import('./compared-prompt.ts')
+    const compared = comparedPrompt(call, semantic)
+    if (!compared) return undefined
     const vector = await this.#parts.embed(call, semantic.model, compared.text)
     const unit = vector && unitVector(vector)
     if (!unit) return undefined

@@ -17,7 +17,8 @@ export interface ComparedPrompt {
 
 /**
  * undefined = the call shares with equal ones alone: it has tools, pictures or fields that the hub has no word for, a
- * temperature above what is allowed (absent = the model's own, which is one), or several turns.
+ * temperature above what is allowed (absent = the model's own, which is one), several turns, or a question whose facts
+ * cannot be compared.
  */
 export function comparedPrompt(call: Call, settings: SemanticCacheSettings): ComparedPrompt | undefined {
   if (!isPlain(call)) return undefined
@@ -29,10 +30,12 @@ export function comparedPrompt(call: Call, settings: SemanticCacheSettings): Com
   if (last?.role !== 'user' || (turns.length > 1 && !settings.severalTurns)) return undefined
   const text = last.parts.map(part => (part.type === 'text' ? part.text : '')).join('\n')
   if (text === '' || last.parts.some(part => part.type !== 'text')) return undefined
+  const facts = factsOf(text)
+  if (facts === undefined) return undefined
   const { frequencyPenalty, presencePenalty } = input.request
   const numbers = [maxOutputTokens, temperature, topP, topK, seed, choices, frequencyPenalty, presencePenalty]
   const rest = [messages.slice(0, -1), ...numbers, stop, user]
-  return { text, facts: factsOf(text), rest: JSON.stringify(rest) }
+  return { text, facts, rest: JSON.stringify(rest) }
 }
 
 function isAllowed({ temperature, tools }: ChatRequest, { temperatureMax }: SemanticCacheSettings): boolean {

@@ -72,7 +72,7 @@ for (const [what, one, other] of [
   })
 
 test('another tenant, model setting or system prompt shares nothing', async () => {
-  const [one, other] = ['where do swallows spend winter days', 'winter days where do swallows spend']
+  const [one, other] = ['where do birds spend winter days', 'where do birds winter days spend']
   expect(await isHit(one)).toBe(false)
   expect(await isHit(other, {}, await gateway.key())).toBe(false)
   expect(await isHit(other, { max_tokens: 5 })).toBe(false)

@@ -96,7 +96,8 @@ export const cases: Readonly<Record<string, (rig: Rig) => Promise<void>>> = {
     expect(call.type === 'function' && call.function.name).toBe('set_timer')
     if (call.type === 'function') expect(Object.keys(JSON.parse(call.function.arguments))).toEqual(['minutes'])
     const stream = openai(rig).chat.completions.stream(asked)
-    const streamed = (await stream.finalChatCompletion()).choices[0]!.message.tool_calls![0]!
+    const [streamed] = (await stream.finalChatCompletion()).choices[0]!.message.tool_calls!
+    if (streamed?.type !== 'function') throw new Error('no function was called')
     expect(JSON.parse(streamed.function.arguments)).toEqual({ minutes: expect.any(Number) })
   },
 

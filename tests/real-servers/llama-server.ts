@@ -50,8 +50,8 @@ export async function startLlama({ server, model }: LlamaFiles, flags: readonly 
   const common = ['--host', '127.0.0.1', '--port', String(port), '--model', model, '--threads', '2', '--slots']
   const launch = () => Bun.spawn([server, ...common, ...flags], { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' })
   let child = launch()
-  const ready = () =>
-    until(
+  const ready = async (): Promise<void> => {
+    await until(
       async () => {
         if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`)
         return (await fetch(`${url}/health`).catch(() => undefined))?.status === 200
@@ -59,6 +59,7 @@ export async function startLlama({ server, model }: LlamaFiles, flags: readonly 
       'the model is loaded',
       120_000,
     )
+  }
   const kill = async (): Promise<void> => {
     child.kill('SIGKILL')
     await child.exited

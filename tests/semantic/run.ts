@@ -36,12 +36,17 @@ async function embedded(texts: readonly string[]): Promise<Map<string, number[]>
   return new Map(texts.map((text, at) => [text, vectors[at]!]))
 }
 
+function haveSameFacts({ one, other }: PromptPair): boolean {
+  const facts = factsOf(one)
+  return facts !== undefined && facts === factsOf(other)
+}
+
 async function compared(pairs: readonly PromptPair[]): Promise<Compared[]> {
   const vectors = await embedded([...new Set(pairs.flatMap(({ one, other }) => [one, other]))])
   return pairs.map(pair => {
     const [a, b] = [vectors.get(pair.one)!, vectors.get(pair.other)!]
     const cosine = a.reduce((sum, one, at) => sum + one * b[at]!, 0)
-    return { ...pair, cosine, hasSameFacts: factsOf(pair.one) === factsOf(pair.other) }
+    return { ...pair, cosine, hasSameFacts: haveSameFacts(pair) }
   })
 }
 
@@ -65,7 +70,8 @@ const page = `# How safe answers by meaning are
 Written by \`npm run semantic-pairs\`: ${different.length} pairs of prompts that are alike in words and ask for different things, and ${same.length} pairs that ask for
 the same, made of frames and values (\`tests/semantic/pairs.ts\`), compared by the embeddings of all-MiniLM-L6-v2. A column "\`>= 0.9\`" counts the pairs that would
 share an answer by that threshold alone, "and facts" those that still do with the check that cannot be turned off: numbers,
-quotations, names, identifiers, and words of negation and direction have to be the same (\`src/cache/prompt-facts.ts\`).
+signs, quotations, names, words of negation and direction, and words that are not common have to be the same, and the prompt has
+to be English (\`src/cache/prompt-facts.ts\`).
 
 | what differs | pairs | ${columns.join(' | ')} |
 |---|---|${columns.map(() => '---|').join('')}
@@ -93,7 +99,7 @@ What is left at 0.9 with the check: ${
         .map(({ one, other, cosine }) => `"${one}" / "${other}" (${cosine.toFixed(3)})`)
         .join('; ')}.`
 }
-What names another thing, and who does what to whom, is in no list: this is why the cache by meaning is off by default, and why a threshold of 0.95 (the default) or
+Which common word names another thing, and who does what to whom, is in no list: this is why the cache by meaning is off by default, and why a threshold of 0.95 (the default) or
 more is right. Frames and lists have the same author: on prompts of strangers more will be left. What the check costs: ${
   lost.length === 0
     ? 'nothing here.'
