@@ -146,8 +146,10 @@ litellm_settings:
     ))
       await hits(one, `tell about ${word} and its ${word.repeat(2)} now`)
     expect(await hits(one, 'what is the capital of spain')).toBe(false)
-    await until(() => hits(two, 'of spain what is the capital'), 'the other replica has it')
-    expect(await hits({ ...two, key: two.other }, 'of spain the capital what is')).toBe(false)
+    // Reading on takes a moment, and a question that was answered meanwhile is kept itself.
+    let asked = 0
+    await until(() => hits(two, inOrder('what is the capital of spain', ++asked)), 'the other replica has it')
+    expect(await hits({ ...two, key: two.other }, inOrder('what is the capital of spain', ++asked))).toBe(false)
     expect(await hits(two, 'what is not the capital of spain')).toBe(false)
     expect(await hits(two, 'which river runs through vienna')).toBe(false)
     expect(await hits(one, 'through vienna runs which river')).toBe(true)
@@ -164,3 +166,12 @@ litellm_settings:
     await Promise.all([one.gateway.stop(), two.gateway.stop()])
   }
 })
+
+/** The words of a text in their order number `index`, which is another text for each index below the factorial. */
+function inOrder(text: string, index: number): string {
+  const left = text.split(' ')
+  const words: string[] = []
+  for (let rest = index; left.length > 0; rest = Math.floor(rest / (left.length + 1)))
+    words.push(...left.splice(rest % left.length, 1))
+  return words.join(' ')
+}
