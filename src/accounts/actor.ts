@@ -2,15 +2,18 @@
 import { isMaster } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
 import type { KeyRecord } from '../core/tenancy/keys.ts'
-import type { Actor } from '../core/tenancy/tenancy.ts'
+import type { ChangeActor } from '../core/tenancy/change-actor.ts'
 
-/** The caller's user, or its key where it has none; `master` for the master key. */
-export function actorOf(caller: Caller): Actor {
+/**
+ * The caller's user, or its key where it has none; `master` for the master key. Each change that it makes asks about
+ * the caller once more.
+ */
+export function actorOf(caller: Caller): ChangeActor {
   const { key, session } = caller
-  if (session) return { id: key.userId ?? key.id, keyHash: sessionActorKey(session.id) }
+  if (session) return { id: key.userId ?? key.id, keyHash: sessionActorKey(session.id), caller }
   // Callers that were read from the store have the whole record of their key.
   const { hash = '' } = key as Partial<KeyRecord>
-  return { id: key.userId ?? key.id, keyHash: isMaster(caller) ? key.id : hash }
+  return { id: key.userId ?? key.id, keyHash: isMaster(caller) ? key.id : hash, caller }
 }
 
 /** How the audit log names a session in the place of a key. */

@@ -11,6 +11,7 @@ type Limits = Pick<
   | 'enforcedParams'
   | 'guardrails'
   | 'expiresAtMs'
+  | 'ownEndMs'
   | 'rotationInterval'
   | 'tags'
   | 'metadata'
@@ -29,7 +30,7 @@ const demands = ['enforcedParams', 'guardrails'] as const
  */
 export function restrictionOf(key: Limits): string | undefined {
   return (
-    numbers.find(name => key[name] !== null) ??
+    numbers.find(name => numberOf(key, name) !== null) ??
     maps.find(name => Object.keys(key[name]).length > 0) ??
     [...lists, ...demands].find(name => key[name].length > 0) ??
     (tagsOfKey(key).length === 0 ? undefined : 'tags') ??
@@ -40,7 +41,7 @@ export function restrictionOf(key: Limits): string | undefined {
 /** The first field that allows more after a change than before; undefined = none does. */
 export function loosenedField(before: Limits & { blocked: boolean }, after: Limits & { blocked: boolean }) {
   return (
-    numbers.find(name => before[name] !== null && (after[name] === null || after[name]! > before[name]!)) ??
+    numbers.find(name => isRaised(numberOf(before, name), numberOf(after, name))) ??
     maps.find(name => JSON.stringify(texts(before[name])) !== JSON.stringify(texts(after[name]))) ??
     lists.find(name => before[name].length > 0 && !isPart(after[name], before[name])) ??
     demands.find(name => !before[name].every(one => after[name].includes(one))) ??
@@ -56,8 +57,15 @@ export function loosenedField(before: Limits & { blocked: boolean }, after: Limi
   )
 }
 
-/** A list without entries allows everything. */
-const isPart = (list: readonly string[], of: readonly string[]): boolean =>
+/** The end of the text before is none of the key: its grace loosens and restricts nothing. */
+const numberOf = (key: Limits, name: (typeof numbers)[number]): number | bigint | null =>
+  name === 'expiresAtMs' && key.ownEndMs !== undefined ? key.ownEndMs : key[name]
+
+const isRaised = (before: number | bigint | null, after: number | bigint | null): boolean =>
+  before !== null && (after === null || after > before)
+
+/** Each entry of the list is in the other. A list without entries allows everything, and is part of none. */
+export const isPart = (list: readonly string[], of: readonly string[]): boolean =>
   list.length > 0 && list.every(one => of.includes(one))
 
 const texts = (map: Limits[(typeof maps)[number]]): string[] =>

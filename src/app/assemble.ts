@@ -373,7 +373,7 @@ function assembleCalls(
     router,
     requestPolicies: admission.filter(policy => policy.stage === 'request'),
     services: {
-      admitAgain: createReadmission(identity),
+      ...createReadmission(identity),
       relayTelemetry: createTelemetryRelay(transport),
       fileCalls,
       callModel,

@@ -1,12 +1,14 @@
 /** Connects what identifies callers and what signs them in. */
 import { CryptoHasher } from 'bun'
+import { checkStandingOfCalls } from '../accounts/standing.ts'
+import type { Caller } from '../core/caller.ts'
 import type { AuthFailure } from '../core/sign-in/auth-failure.ts'
 import type { Services } from '../core/endpoint.ts'
 import type { SingleSignOn } from '../core/sign-in/identity-providers.ts'
-import type { RequestHead } from '../core/policy.ts'
 import type { CurrentConfiguration } from '../core/model-directory.ts'
 import type { SignInMethod } from '../core/sign-in/session.ts'
 import type { Transport } from '../core/transport.ts'
+import { HeadOfRequest } from '../endpoints/common/request-heads.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import type { TimerWheel } from '../lib/timer-wheel.ts'
 import { identify } from '../policies/identify.ts'
@@ -75,25 +77,24 @@ export function createRefusalReporter(
 }
 
 /** Asks the policies of a request's head once more; nothing is counted. */
-export function createReadmission(parts: ReturnType<typeof identityParts>): Services['admitAgain'] {
-  const policies = [identify({ ...parts, clock, refused: () => {} }), requireRole()]
-  return async ({ headers, query, clientAddress }, { auth, paths }) => {
-    const head: RequestHead = {
-      method: 'GET',
-      headers,
-      query,
-      clientAddress,
-      auth: auth === 'none' ? 'key' : auth,
-      routes: paths,
-      routeGroup: 'info_routes',
-      takesRequest: false,
-      keyInQuery: false,
-      isPage: false,
-      caller: undefined,
-      answerHeaders: undefined,
+export function createReadmission(parts: ReturnType<typeof identityParts>): Pick<Services, 'admitAgain' | 'confirm'> {
+  const [identifying, role] = [identify({ ...parts, clock, refused: () => {} }), requireRole()]
+  const admitAgain: Services['admitAgain'] = (request, endpoint) => {
+    const head = new HeadOfRequest(request, endpoint)
+    const identified = identifying.admit(head)
+    const judged = (): Caller => {
+      void role.admit(head)
+      return head.caller!
     }
-    for (const policy of policies) await policy.admit(head)
-    return head.caller!
+    return identified ? identified.then(judged) : judged()
+  }
+  return {
+    admitAgain,
+    confirm(admitted, request, endpoint) {
+      const check = (present: Caller): void => checkStandingOfCalls(admitted, present, clock.epochMs())
+      const present = admitAgain(request, endpoint)
+      return present instanceof Promise ? present.then(check) : check(present)
+    },
   }
 }
 

@@ -30,6 +30,11 @@ export interface VirtualKey extends SpendingFields {
   readonly storesBodies: boolean | null
   /** Milliseconds since 1970; null = never. */
   readonly expiresAtMs: number | null
+  /**
+   * The key's own end, where it was found by the text before: `expiresAtMs` is the earlier end of that then. Absent =
+   * it was found by its present text.
+   */
+  readonly ownEndMs?: number | null
   /** After which its text has to be replaced: `30d`; null = never. */
   readonly rotationInterval: string | null
   /** Since when it has its text, milliseconds since 1970; null = not known. */

@@ -172,7 +172,12 @@ export interface Services {
    * The caller of a request whose answer lasts, as it is now. Rejects as the request would now: the key or session has
    * ended, or may not ask for it any more.
    */
-  admitAgain(request: HttpRequest, endpoint: Pick<Endpoint, 'auth' | 'paths'>): Promise<Caller>
+  admitAgain(request: HttpRequest, endpoint: Endpoint): Caller | Promise<Caller>
+  /**
+   * Asks about the caller of a request that is under way, when its body has come in. Throws, or rejects, as the request
+   * would be refused now, and with `conflict` where its caller may do less than when its head came.
+   */
+  confirm(admitted: Caller, request: HttpRequest, endpoint: Endpoint): void | Promise<void>
   /** What counts against limits and budgets now. */
   readonly limiter: Pick<Limiter, 'refresh' | 'use' | 'stored'>
   readonly budgetSurvey: BudgetSurvey

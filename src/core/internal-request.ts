@@ -75,6 +75,7 @@ export class SignalClient implements Client {
 
 class BytesBody implements RequestBody {
   readonly announcedBytes: number
+  readonly ended = true
   #bytes: Uint8Array | undefined
 
   constructor(bytes: Uint8Array) {

@@ -40,6 +40,8 @@ export interface BodyReader {
 export interface RequestBody {
   /** As the request says; undefined = not said, or compressed. */
   readonly announcedBytes: number | undefined
+  /** All of it has arrived. */
+  readonly ended: boolean
   /** The whole body, at once when it is there already. */
   read(bytesMax: number, reader: BodyReader): void
   /** The next piece at the pace of the caller, undefined at the end. Rejects as `BodyReader.failed` says. */
@@ -86,6 +88,8 @@ export interface IncomingRequest extends HttpRequest {
   path: string
   /** Set when the endpoint is found. */
   params: Readonly<Record<string, string>>
+  /** Replaced where its end has to be waited for; see `endpoints/common/late-body.ts`. */
+  body: RequestBody
   /** Set when the request's key has proved valid. Other requests hold their connection only for moments. */
   authenticated: boolean
   /** Set with `authenticated`, to the id of the key: the keys share the memory for bodies. */

@@ -5,7 +5,7 @@ import type { Answer } from '../core/answer.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Endpoint, Services } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
-import type { RequestHead, RequestPolicy } from '../core/policy.ts'
+import type { RequestPolicy } from '../core/policy.ts'
 import { clientRequestId } from '../core/request.ts'
 import type { HttpRequest, IncomingRequest, RequestHeaders } from '../core/request.ts'
 import { openaiErrorBody } from '../formats/openai/error.ts'
@@ -13,6 +13,8 @@ import { scimErrorBody, scimMediaType } from './tenancy/scim/error-body.ts'
 import { EndpointTable } from './endpoint-table.ts'
 import type { Methods, LazyGroup } from './endpoint-table.ts'
 import { handleIdempotent, isIdempotent } from './common/idempotency.ts'
+import { LateBody } from './common/late-body.ts'
+import { AdmittedHead } from './common/request-heads.ts'
 import { dialectOfPath } from './unknown-path.ts'
 
 /** `endpoints` and `lazyGroups` are indexed once; everything else is used for each request. */
@@ -128,83 +130,11 @@ function admit(parts: RequestRouterParts, endpoint: Endpoint, request: IncomingR
   }
 }
 
-/** The tags of endpoints that manage the gateway; all others are for calls and what belongs to them. */
-const managementTags: ReadonlySet<string> = new Set([
-  'Keys',
-  'Users',
-  'Teams',
-  'Organizations',
-  'Customers',
-  'Budgets',
-  'Cache',
-  'Audit',
-  'Sign-in',
-  'Credentials',
-  'Access groups',
-  'Spend',
-  'Health',
-  'Directory',
-])
-
-/** The request as policies see it, with the caller and headers that they set. */
-class AdmittedHead implements RequestHead {
-  readonly auth: RequestHead['auth']
-  readonly routes: readonly string[]
-  readonly headers: RequestHeaders
-  readonly keyInQuery: boolean
-  readonly takesRequest: boolean
-  answerHeaders: Record<string, string> | undefined = undefined
-  readonly #request: IncomingRequest
-  readonly #endpoint: Endpoint
-  readonly method: Endpoint['method']
-  #caller: Caller | undefined = undefined
-
-  constructor(request: IncomingRequest, endpoint: Endpoint) {
-    const { auth, keyInQuery, takesRequest, paths, method } = endpoint
-    this.#request = request
-    this.headers = request.headers
-    this.auth = auth === 'none' ? 'key' : auth
-    this.routes = paths
-    this.#endpoint = endpoint
-    this.method = method
-    this.keyInQuery = keyInQuery === true
-    this.takesRequest = takesRequest === true
-  }
-
-  get isPage(): boolean {
-    return this.#endpoint.pageOfError !== undefined
-  }
-
-  get caller(): Caller | undefined {
-    return this.#caller
-  }
-
-  set caller(caller: Caller | undefined) {
-    this.#caller = caller
-    this.#request.authenticated = caller !== undefined
-    this.#request.owner = caller?.key.id ?? ''
-  }
-
-  get routeGroup(): RequestHead['routeGroup'] {
-    // What needs a role is no call, under any tag: a key for calls alone is not the administrator's own.
-    if (this.auth === 'key' && !managementTags.has(this.#endpoint.doc.tag)) return 'llm_api_routes'
-    return this.method === 'GET' ? 'info_routes' : 'management_routes'
-  }
-
-  get query(): URLSearchParams {
-    return this.#request.query
-  }
-
-  get clientAddress(): string {
-    return this.#request.clientAddress
-  }
-}
-
 /** Asks the policies, one after the other. */
 function dispatch(
   parts: RequestRouterParts,
   endpoint: Endpoint,
-  request: HttpRequest,
+  request: IncomingRequest,
   head: AdmittedHead,
 ): Answer | Promise<Answer> {
   for (let at = 0; at < parts.policies.length; at++) {
@@ -217,7 +147,7 @@ function dispatch(
 interface Dispatch {
   readonly parts: RequestRouterParts
   readonly endpoint: Endpoint
-  readonly request: HttpRequest
+  readonly request: IncomingRequest
   readonly head: AdmittedHead
 }
 
@@ -239,15 +169,26 @@ async function dispatchLater(
 function perform(
   parts: RequestRouterParts,
   endpoint: Endpoint,
-  request: HttpRequest,
+  request: IncomingRequest,
   head: AdmittedHead,
 ): Answer | Promise<Answer> {
+  // Most bodies came with their head. One that comes later is not judged by what held when its head came.
+  if (head.caller && !request.body.ended) request.body = lateBody(parts, endpoint, request, head.caller)
   const answer =
     request.method === 'POST' && isIdempotent(endpoint, request, head.routeGroup === 'llm_api_routes')
       ? handleIdempotent({ endpoint, request, services: parts.services, caller: head.caller! })
       : endpoint.handle(request, parts.services, head.caller)
   if (answer instanceof Promise) return finishLater(answer, { parts, endpoint, request, head })
   return finished(endpoint, request, head, answer)
+}
+
+function lateBody(
+  { services }: RequestRouterParts,
+  endpoint: Endpoint,
+  request: IncomingRequest,
+  caller: Caller,
+): LateBody {
+  return new LateBody(request.body, () => services.confirm(caller, request, endpoint))
 }
 
 function finishLater(answer: Promise<Answer>, { parts, endpoint, request, head }: Dispatch): Promise<Answer> {

@@ -92,6 +92,8 @@ class ServedCall implements BodyReader, AdmissionReceiver, ReplyReceiver {
   }
 
   whole(bytes: Uint8Array): void {
+    // The client left while its key was asked about once more.
+    if (this.ended) return
     this.#waited()
     try {
       this.#admitBody(readJsonBody(bytes))

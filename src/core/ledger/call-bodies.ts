@@ -1,7 +1,7 @@
 /** What was said in a call, kept for people: its request and its answer, encrypted, where that is switched on. */
 import type { Reply } from '../answer.ts'
 import type { ChatEvent } from '../hub/chat.ts'
-import type { Actor } from '../tenancy/tenancy.ts'
+import type { ChangeActor } from '../tenancy/change-actor.ts'
 import type { VisibleUsage } from './usage-report.ts'
 
 /** What the configuration says of stored bodies. */
@@ -94,7 +94,7 @@ export interface BodyStore extends BodySink {
   /** Deletes those that may be seen, in small steps; resolves with how many there were. */
   delete(of: BodiesOf, visible: VisibleUsage | undefined): Promise<number>
   /** Writes to the audit log that they were read, or are about to be deleted. */
-  note(action: 'read' | 'deleted', of: BodiesOf, actor: Actor): Promise<void>
+  note(action: 'read' | 'deleted', of: BodiesOf, actor: ChangeActor): Promise<void>
   counts(): BodyCounts
 }
 

@@ -1,7 +1,7 @@
 /** Models, credentials and access groups that administrators make by API; they stand beside those of the file. */
 import type { Secret } from '../../lib/secret.ts'
 import type { Deployment } from '../deployment.ts'
-import type { Actor } from '../tenancy/tenancy.ts'
+import type { ChangeActor } from '../tenancy/change-actor.ts'
 
 /** What can be made by API. */
 export type ConfiguredKind = 'model' | 'credential' | 'access_group' | 'guardrail' | 'public_models' | 'model_block'
@@ -61,10 +61,10 @@ export interface ConfiguredStore {
   objects(): readonly ConfiguredObject[]
   /** Takes over what other processes have changed until now; to be called before an object is read to be changed. */
   refresh(): Promise<void>
-  insert(content: ConfiguredContent, actor: Actor): Promise<ConfiguredObject>
-  update(change: ConfiguredChange, actor: Actor): Promise<ConfiguredObject>
+  insert(content: ConfiguredContent, actor: ChangeActor): Promise<ConfiguredObject>
+  update(change: ConfiguredChange, actor: ChangeActor): Promise<ConfiguredObject>
   /** Throws `not-found` when it does not exist any more. */
-  delete(object: Pick<ConfiguredObject, 'kind' | 'id' | 'version'>, actor: Actor): Promise<void>
+  delete(object: Pick<ConfiguredObject, 'kind' | 'id' | 'version'>, actor: ChangeActor): Promise<void>
 }
 
 /** An entry of a model that was checked as one of the file. */

@@ -1,5 +1,5 @@
 /** How programs sign in for a person: the device flow of RFC 8628, and the tokens that follow from it. */
-import type { Actor } from '../tenancy/tenancy.ts'
+import type { ChangeActor } from '../tenancy/change-actor.ts'
 
 /** The program that asks, as the person who approves it sees it. */
 export interface AskingDevice {
@@ -55,7 +55,7 @@ export interface DeviceSignInStore {
   /** undefined = no such code waits. */
   waiting(userCode: string): Promise<DeviceGrant | undefined>
   /** Approves a code for an owner, or denies it (null). false = no such code waits. Writes an audit row. */
-  decide(userCode: string, owner: DeviceOwner | null, actor: Actor): Promise<boolean>
+  decide(userCode: string, owner: DeviceOwner | null, actor: ChangeActor): Promise<boolean>
   /** What became of a code. One that was approved is gone afterwards. */
   take(deviceCodeHash: string): Promise<GrantState>
   /** The session `signInId` is that of a program. */

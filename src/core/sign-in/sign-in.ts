@@ -2,7 +2,7 @@
 import type { AuthFailureReason } from './auth-failure.ts'
 import type { Session, SignInMethod } from './session.ts'
 import type { Page, PageQuery } from '../tenancy/tenancy-store.ts'
-import type { Actor } from '../tenancy/tenancy.ts'
+import type { ChangeActor } from '../tenancy/change-actor.ts'
 
 /** A session that begins. */
 export interface NewSession extends Pick<Session, 'userId' | 'method' | 'credential' | 'userAgent' | 'clientAddress'> {
@@ -28,9 +28,9 @@ export interface SessionStore {
   /** Those that have not ended, newest first; absent owner = all. */
   list(owner: SessionOwner | undefined, page: PageQuery): Promise<Page<Session>>
   /** Ends one, of this owner where one is given. false = there is none. Writes the audit row `signed-out`. */
-  revoke(id: string, actor: Actor, owner?: SessionOwner): Promise<boolean>
+  revoke(id: string, actor: ChangeActor, owner?: SessionOwner): Promise<boolean>
   /** Ends all of an owner but one; resolves with their number. Writes an audit row for each. */
-  revokeAllOf(owner: SessionOwner, actor: Actor, exceptId?: string): Promise<number>
+  revokeAllOf(owner: SessionOwner, actor: ChangeActor, exceptId?: string): Promise<number>
   /** Keeps the moment of its last use, which moves its idle end. */
   touch(session: Session, nowMs: number): Promise<void>
 }
@@ -129,21 +129,21 @@ export interface PasswordStore {
   /** The hash; undefined = the user has no password. */
   passwordOf(userId: string): Promise<string | undefined>
   /** Ends the user's sessions but one, and withdraws the links. */
-  setPassword(userId: string, hash: string, actor: Actor, keepSessionId?: string): Promise<void>
+  setPassword(userId: string, hash: string, actor: ChangeActor, keepSessionId?: string): Promise<void>
   /**
    * In place of the user's links of before, unless it `keepsOthers`: a stranger who asks for one must not end those
    * that an administrator has made. `token` is not stored.
    */
   createLink(
     link: { readonly userId: string; readonly lifetimeMs: number; readonly keepsOthers?: boolean },
-    actor: Actor,
+    actor: ChangeActor,
   ): Promise<{ readonly link: PasswordLink; readonly token: string }>
   /** undefined = there is none that may still be used. */
   findLink(token: string): Promise<PasswordLink | undefined>
   /** Uses it: sets the password. undefined = it was used, withdrawn, or is too old. */
   claimLink(token: string, hash: string): Promise<PasswordLink | undefined>
   /** false = there is no such link. */
-  withdrawLink(id: string, actor: Actor): Promise<boolean>
+  withdrawLink(id: string, actor: ChangeActor): Promise<boolean>
   /** All in one commit. */
   recordRefusals(refused: readonly RefusedSignIn[]): Promise<void>
 }
@@ -201,7 +201,7 @@ export interface PasswordChange {
   readonly password: string
   /** What the user says is the present one; undefined = an administrator sets it. */
   readonly current: string | undefined
-  readonly actor: Actor
+  readonly actor: ChangeActor
   readonly request: SignInRequest
   /** Goes on; all other sessions of the user end. */
   readonly keepSessionId: string | undefined

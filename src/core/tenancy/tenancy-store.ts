@@ -2,7 +2,8 @@
 import type { Caller, VirtualKey } from '../caller.ts'
 import type { IdentityLink, IdentityRemoval } from '../sign-in/identity-providers.ts'
 import type { KeyChanges, KeyRecord } from './keys.ts'
-import type { Actor, AuditEntry, Membership, TenantFields, TenantKind, Tenants } from './tenancy.ts'
+import type { ChangeActor } from './change-actor.ts'
+import type { AuditEntry, Membership, TenantFields, TenantKind, Tenants } from './tenancy.ts'
 
 /** The fields of an object that can change; absent = unchanged. */
 export type TenantChanges<Kind extends TenantKind> = Partial<
@@ -210,7 +211,7 @@ export interface TenancyStore extends TenancyReader {
    */
   spend(kind: SpendKind, ids: readonly string[]): Promise<ReadonlyMap<string, bigint>>
   /** Runs `work` as one transaction; what it throws takes everything back. It must use the transaction alone. */
-  change<Result>(actor: Actor, work: (tx: TenancyTransaction) => Promise<Result>): Promise<Result>
+  change<Result>(actor: ChangeActor, work: (tx: TenancyTransaction) => Promise<Result>): Promise<Result>
 }
 
 /** Whom a guardrail holds for. */

@@ -103,6 +103,7 @@ export class FingerprintedRequest implements HttpRequest {
       get announcedBytes() {
         return taken().length
       },
+      ended: true,
       read: (_bytesMax: number, reader: BodyReader) => reader.whole(taken()),
       async next() {
         if (isRead) return undefined
@@ -118,6 +119,9 @@ export class FingerprintedRequest implements HttpRequest {
     const { body } = this.#request
     return {
       announcedBytes: body.announcedBytes,
+      get ended() {
+        return body.ended
+      },
       read: (bytesMax, reader) => body.read(bytesMax, reader),
       next: async () => {
         const piece = await body.next()

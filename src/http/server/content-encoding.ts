@@ -28,6 +28,10 @@ class EncodedBody implements RequestBody {
     this.#coding = coding
   }
 
+  get ended(): boolean {
+    return this.#incoming.ended
+  }
+
   read(bytesMax: number, reader: BodyReader): void {
     this.#whole(bytesMax).then(
       bytes => reader.whole(bytes),

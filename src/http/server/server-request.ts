@@ -20,7 +20,8 @@ export class ServerRequest implements IncomingRequest {
   /** Set by the router; see `IncomingRequest`. */
   authenticated = false
   readonly headers: RequestHead
-  readonly body: RequestBody
+  /** May be replaced by the router; see `IncomingRequest`. */
+  body: RequestBody
   /** The body as it arrives. */
   readonly incoming: IncomingBody
   readonly #connection: { readonly address: string }

@@ -28,6 +28,7 @@ function rawRequest(body: BodyInit, contentType = 'multipart/form-data; boundary
     headers: new Headers({ 'content-type': contentType }),
     body: {
       announcedBytes: undefined,
+      ended: false,
       read: () => {},
       next: async () => (await reader.read()).value,
       keep: () => () => {},

@@ -10,15 +10,16 @@ import type {
   FoundBodies,
 } from '../../core/ledger/call-bodies.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Actor } from '../../core/tenancy/tenancy.ts'
+import type { ChangeActor } from '../../core/tenancy/change-actor.ts'
 import type { VisibleUsage } from '../../core/ledger/usage-report.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DecryptionError } from '../../lib/encryption.ts'
 import { siblingModule } from '../../lib/sibling-module.ts'
 import { raised, sharedPriority } from '../../platform/thread-priority.ts'
-import { transactionInTime, whileAvailable } from '../database/open.ts'
+import { whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import type { EncryptionKeys } from '../keys/encryption-keys.ts'
+import { changeInTime } from '../tenancy/acting.ts'
 import { writeAudit } from '../tenancy/audit.ts'
 import type { BodyReply, BodyRequest, BodyWriterSettings } from './body-messages.ts'
 import { dayOfId, ownerOfRow, contentOfRow } from './body-rows.ts'
@@ -137,12 +138,13 @@ class StoredBodies implements RunningBodyStore {
     }
   }
 
-  async note(action: 'read' | 'deleted', of: BodiesOf, actor: Actor): Promise<void> {
+  async note(action: 'read' | 'deleted', of: BodiesOf, actor: ChangeActor): Promise<void> {
     const [[name, id]] = Object.entries(of) as [[string, string]]
     const objectId = name === 'requestId' ? id : `${columns[name as keyof typeof columns]}=${id}`
     const atMs = this.#parts.clock.epochMs()
     const entry = { atMs, actor, action, kind: 'call_bodies', objectId, before: null, after: null }
-    await this.#available(() => transactionInTime(this.#parts.database, tx => writeAudit(tx, entry)))
+    const acting = { database: this.#parts.database, actor, nowMs: atMs }
+    await this.#available(() => changeInTime(acting, tx => writeAudit(tx, entry)))
   }
 
   async maintain(): Promise<void> {

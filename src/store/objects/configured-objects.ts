@@ -13,14 +13,15 @@ import type {
   ConfiguredStore,
 } from '../../core/objects/configured-objects.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Actor } from '../../core/tenancy/tenancy.ts'
+import type { ChangeActor } from '../../core/tenancy/change-actor.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DecryptionError, keyIdOf } from '../../lib/encryption.ts'
 import { Secret } from '../../lib/secret.ts'
-import { answerInTime, toNumber, transaction, transactionInTime, whileAvailable } from '../database/open.ts'
+import { answerInTime, toNumber, transaction, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { MissingEncryptionKey } from '../keys/encryption-keys.ts'
 import type { EncryptionKeys } from '../keys/encryption-keys.ts'
+import { changeInTime } from '../tenancy/acting.ts'
 import { writeAudit } from '../tenancy/audit.ts'
 
 /**
@@ -103,7 +104,7 @@ export class ConfiguredObjects implements ConfiguredStore {
     return whileAvailable(this.#options.database, 'models made by API', () => this.poll())
   }
 
-  async insert(content: ConfiguredContent, actor: Actor): Promise<ConfiguredObject> {
+  async insert(content: ConfiguredContent, actor: ChangeActor): Promise<ConfiguredObject> {
     const nowMs = this.#options.clock.epochMs()
     const by = actor.id
     const row: Row = {
@@ -114,7 +115,7 @@ export class ConfiguredObjects implements ConfiguredStore {
       updated_at_ms: nowMs,
       updated_by: by,
     }
-    return this.#change(content, async tx => {
+    return this.#change(content, actor, async tx => {
       const counted = (await tx`select count(*) as total from configured_objects`) as { total: unknown }[]
       if (toNumber(counted[0]!.total) >= objectsMax)
         throw new GatewayError('conflict', `there are ${objectsMax} objects made by API, the limit; delete some first`)
@@ -125,7 +126,7 @@ export class ConfiguredObjects implements ConfiguredStore {
     })
   }
 
-  async update(change: ConfiguredChange, actor: Actor): Promise<ConfiguredObject> {
+  async update(change: ConfiguredChange, actor: ChangeActor): Promise<ConfiguredObject> {
     const { kind, id, version } = change
     const nowMs = this.#options.clock.epochMs()
     const row = {
@@ -134,7 +135,7 @@ export class ConfiguredObjects implements ConfiguredStore {
       updated_at_ms: nowMs,
       updated_by: actor.id,
     }
-    return this.#change(change, async tx => {
+    return this.#change(change, actor, async tx => {
       const before = this.#read(await presentRow(tx, change))
       await checkNameIsFree(tx, change)
       await tx`update configured_objects set ${tx(row)} where kind = ${kind} and id = ${id}`
@@ -144,10 +145,10 @@ export class ConfiguredObjects implements ConfiguredStore {
     })
   }
 
-  async delete(object: Pick<ConfiguredObject, 'kind' | 'id' | 'version'>, actor: Actor): Promise<void> {
+  async delete(object: Pick<ConfiguredObject, 'kind' | 'id' | 'version'>, actor: ChangeActor): Promise<void> {
     const { kind, id } = object
     const nowMs = this.#options.clock.epochMs()
-    await this.#commit(async tx => {
+    await this.#commit(actor, async tx => {
       const before = this.#read(await presentRow(tx, object))
       await tx`delete from configured_objects where kind = ${kind} and id = ${id}`
       await writeAudit(tx, { ...auditOf(object, actor, nowMs), action: 'deleted', before: shown(before), after: null })
@@ -194,22 +195,28 @@ export class ConfiguredObjects implements ConfiguredStore {
     }
   }
 
-  async #change({ kind, id }: ConfiguredContent, work: (tx: SQL) => Promise<void>): Promise<ConfiguredObject> {
-    await this.#commit(work)
+  async #change(
+    { kind, id }: ConfiguredContent,
+    actor: ChangeActor,
+    work: (tx: SQL) => Promise<void>,
+  ): Promise<ConfiguredObject> {
+    await this.#commit(actor, work)
     const made = this.#objects.find(one => one.kind === kind && one.id === id)
     if (!made) throw new GatewayError('conflict', 'the object was deleted at the same moment', { param: 'id' })
     return made
   }
 
   /** After the commit the change is in use here before the promise resolves. */
-  async #commit(work: (tx: SQL) => Promise<void>): Promise<void> {
-    const { database } = this.#options
+  async #commit(actor: ChangeActor, work: (tx: SQL) => Promise<void>): Promise<void> {
+    const { database, clock } = this.#options
     const run = async (tx: SQL): Promise<void> => {
       // Its lock puts changes one after the other, on all replicas.
       await renew(tx)
       await work(tx)
     }
-    await whileAvailable(database, 'models made by API', () => transactionInTime(database, run))
+    await whileAvailable(database, 'models made by API', () =>
+      changeInTime({ database, actor, nowMs: clock.epochMs() }, run),
+    )
     await this.refresh()
   }
 
@@ -288,7 +295,7 @@ async function presentRow(tx: SQL, { kind, id, version }: Pick<ConfiguredObject,
   return row
 }
 
-const auditOf = ({ kind, id }: Pick<Row, 'kind' | 'id'>, actor: Actor, atMs: number) => ({
+const auditOf = ({ kind, id }: Pick<Row, 'kind' | 'id'>, actor: ChangeActor, atMs: number) => ({
   kind,
   objectId: id,
   actor,

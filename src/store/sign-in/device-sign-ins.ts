@@ -11,11 +11,12 @@ import type {
   RefreshOutcome,
 } from '../../core/sign-in/device-sign-in.ts'
 import type { Session } from '../../core/sign-in/session.ts'
-import type { Actor } from '../../core/tenancy/tenancy.ts'
+import type { ChangeActor } from '../../core/tenancy/change-actor.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DependentCache } from '../../lib/dependent-cache.ts'
 import { toNumber, transactionInTime, transactionUnsynced, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
+import { changeInTime } from '../tenancy/acting.ts'
 import { writeAudit } from '../tenancy/audit.ts'
 import { tenantSubject } from '../tenancy/changes.ts'
 import type { Subject } from '../tenancy/changes.ts'
@@ -24,7 +25,7 @@ interface DeviceSignInOptions {
   readonly database: Database
   readonly clock: Pick<Clock, 'epochMs'>
   /** Ends the session of a sign-in, here and on all replicas. */
-  revoke(sessionId: string, actor: Actor): Promise<unknown>
+  revoke(sessionId: string, actor: ChangeActor): Promise<unknown>
 }
 
 /** Codes that wait, of all clients together: asking for one needs no key. */
@@ -108,12 +109,12 @@ export class DeviceSignIns implements DeviceSignInStore {
     return row && toGrant(row)
   }
 
-  decide(userCode: string, owner: DeviceOwner | null, actor: Actor): Promise<boolean> {
+  decide(userCode: string, owner: DeviceOwner | null, actor: ChangeActor): Promise<boolean> {
     const { database, clock } = this.#options
     const nowMs = clock.epochMs()
     const state = owner ? 'approved' : 'denied'
     return this.#available(() =>
-      transactionInTime(database, async tx => {
+      changeInTime({ database, actor, nowMs }, async tx => {
         const [row] = (await tx`
           update device_grants
           set state = ${state}, user_id = ${owner?.userId ?? null}, team_id = ${owner?.teamId ?? null}

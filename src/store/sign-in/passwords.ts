@@ -3,10 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { randomUUIDv7 } from 'bun'
 import type { SQL } from 'bun'
 import type { PasswordLink, PasswordStore, RefusedSignIn } from '../../core/sign-in/sign-in.ts'
-import type { Actor, AuditEntry } from '../../core/tenancy/tenancy.ts'
+import type { ChangeActor } from '../../core/tenancy/change-actor.ts'
+import type { AuditEntry } from '../../core/tenancy/tenancy.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { insisting, toNumber, transactionInTime, transactionUnsynced, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
+import { changeInTime } from '../tenancy/acting.ts'
 import { writeAudit } from '../tenancy/audit.ts'
 import { tenantSubject } from '../tenancy/changes.ts'
 import type { Subject } from '../tenancy/changes.ts'
@@ -39,6 +41,8 @@ export function createPasswordStore({ database, clock, hashKey, onChange }: Pass
   const { sql } = database
   const available = <T>(work: () => Promise<T>): Promise<T> => whileAvailable(database, 'passwords', work)
   const change = <T>(work: (tx: SQL) => Promise<T>): Promise<T> => available(() => transactionInTime(database, work))
+  const changeAs = <T>(actor: ChangeActor, work: (tx: SQL) => Promise<T>): Promise<T> =>
+    available(() => changeInTime({ database, actor, nowMs: clock.epochMs() }, work))
   const recorded = (work: (tx: SQL) => Promise<void>) => insisting('passwords', transactionUnsynced(database, work))
   const changed = (userId: string) => onChange([tenantSubject('user', userId)])
   return {
@@ -50,7 +54,7 @@ export function createPasswordStore({ database, clock, hashKey, onChange }: Pass
       return rows[0]?.hash
     },
     async setPassword(userId, hash, actor, keepSessionId) {
-      await change(tx => setPassword(tx, { userId, hash, actor, nowMs: clock.epochMs(), keepSessionId }))
+      await changeAs(actor, tx => setPassword(tx, { userId, hash, actor, nowMs: clock.epochMs(), keepSessionId }))
       changed(userId)
     },
     async createLink({ userId, lifetimeMs, keepsOthers = false }, actor) {
@@ -64,7 +68,7 @@ export function createPasswordStore({ database, clock, hashKey, onChange }: Pass
         createdBy,
         endMs: nowMs + lifetimeMs,
       }
-      await change(async tx => {
+      await changeAs(actor, async tx => {
         await deleteLinks(tx, keepsOthers ? null : userId, nowMs)
         await insertLink(tx, link, hashKey(token), actor)
       })
@@ -86,7 +90,7 @@ export function createPasswordStore({ database, clock, hashKey, onChange }: Pass
       return claimed
     },
     withdrawLink: async (id, actor) =>
-      isStorable(id) && (await change(tx => withdrawLink(tx, id, actor, clock.epochMs()))),
+      isStorable(id) && (await changeAs(actor, tx => withdrawLink(tx, id, actor, clock.epochMs()))),
     recordRefusals: refusals =>
       recorded(async tx => {
         const atMs = clock.epochMs()
@@ -121,7 +125,7 @@ export async function deletePasswordOfUser(tx: SQL, userId: string): Promise<voi
 interface NewPassword {
   readonly userId: string
   readonly hash: string
-  readonly actor: Actor
+  readonly actor: ChangeActor
   readonly nowMs: number
   readonly keepSessionId?: string | undefined
 }
@@ -145,7 +149,7 @@ async function deleteLinks(tx: SQL, userId: string | null, nowMs: number): Promi
   if (userId !== null) await tx`delete from password_links where user_id = ${userId}`
 }
 
-async function insertLink(tx: SQL, link: PasswordLink, hash: string, actor: Actor): Promise<void> {
+async function insertLink(tx: SQL, link: PasswordLink, hash: string, actor: ChangeActor): Promise<void> {
   const { id, userId, createdAtMs, createdBy, endMs } = link
   await tx`
     insert into password_links (id, hash, user_id, created_at_ms, created_by, end_ms)
@@ -170,7 +174,7 @@ async function claimLink(
   return link
 }
 
-async function withdrawLink(tx: SQL, id: string, actor: Actor, nowMs: number): Promise<boolean> {
+async function withdrawLink(tx: SQL, id: string, actor: ChangeActor, nowMs: number): Promise<boolean> {
   const rows = (await tx`delete from password_links where id = ${id} returning *`) as LinkRow[]
   if (!rows[0]) return false
   const before = { user_id: rows[0].user_id }

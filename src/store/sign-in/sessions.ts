@@ -6,10 +6,11 @@ import { sessionActorKey } from '../../accounts/actor.ts'
 import { masterKeyId } from '../../core/caller.ts'
 import type { Session } from '../../core/sign-in/session.ts'
 import type { NewSession, SessionOwner, SessionStore } from '../../core/sign-in/sign-in.ts'
-import type { Actor } from '../../core/tenancy/tenancy.ts'
+import type { ChangeActor } from '../../core/tenancy/change-actor.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { toNumber, transactionInTime, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
+import { changeInTime } from '../tenancy/acting.ts'
 import { writeAudit } from '../tenancy/audit.ts'
 import { masterSessionsSubject, noteChange, tenantSubject } from '../tenancy/changes.ts'
 import type { Subject } from '../tenancy/changes.ts'
@@ -47,8 +48,11 @@ interface Row {
 export function createSessionStore({ database, clock, hashKey, onChange }: SessionStoreOptions): SessionStore {
   const { sql } = database
   const available = <T>(work: () => Promise<T>): Promise<T> => whileAvailable(database, 'sessions', work)
-  const change = async (work: (tx: SQL) => Promise<Row[]>): Promise<number> => {
-    const ended = await available(() => transactionInTime(database, work))
+  const change = (work: (tx: SQL) => Promise<Row[]>) => told(() => transactionInTime(database, work))
+  const changeAs = (actor: ChangeActor, work: (tx: SQL) => Promise<Row[]>) =>
+    told(() => changeInTime({ database, actor, nowMs: clock.epochMs() }, work))
+  const told = async (work: () => Promise<Row[]>): Promise<number> => {
+    const ended = await available(work)
     if (ended.length > 0) onChange([...new Set(ended.map(subjectOf))])
     return ended.length
   }
@@ -75,13 +79,13 @@ export function createSessionStore({ database, clock, hashKey, onChange }: Sessi
       const where = new Where()
       where.equal('id', id)
       if (owner) whereOwner(where, owner)
-      return (await change(tx => end(tx, where, actor, clock.epochMs()))) > 0
+      return (await changeAs(actor, tx => end(tx, where, actor, clock.epochMs()))) > 0
     },
     revokeAllOf(owner, actor, exceptId) {
       const where = new Where()
       whereOwner(where, owner)
       if (exceptId !== undefined) where.raw(`id <> ${where.bind(exceptId)}`)
-      return change(tx => end(tx, where, actor, clock.epochMs()))
+      return changeAs(actor, tx => end(tx, where, actor, clock.epochMs()))
     },
     async touch({ id, idleEndMs, lastUsedAtMs }, nowMs) {
       const idleMs = idleEndMs - lastUsedAtMs
@@ -99,7 +103,11 @@ export function createSessionStore({ database, clock, hashKey, onChange }: Sessi
 export async function endSessionsOfUser(
   tx: SQL,
   userId: string,
-  { actor, nowMs, keepId }: { readonly actor: Actor; readonly nowMs: number; readonly keepId?: string | undefined },
+  {
+    actor,
+    nowMs,
+    keepId,
+  }: { readonly actor: ChangeActor; readonly nowMs: number; readonly keepId?: string | undefined },
 ): Promise<void> {
   const where = new Where()
   whereOwner(where, { userId })
@@ -132,7 +140,7 @@ async function insert(tx: SQL, session: Session): Promise<Row[]> {
   whereOwner(own, session)
   const order = `order by last_used_at_ms desc, id desc limit 1000 offset ${sessionsOfOwnerMax - 1}`
   const surplus = await own.select<Row>(tx, 'sessions', order)
-  const actor: Actor = { id: userId ?? masterKeyId, keyHash: sessionActorKey(id) }
+  const actor: ChangeActor = { id: userId ?? masterKeyId, keyHash: sessionActorKey(id) }
   const ended = surplus.length > 0 ? await endRows(tx, surplus, actor, nowMs) : []
   await tx`insert into sessions ${tx(toRow(session))}`
   const { method, userAgent, clientAddress } = session
@@ -148,11 +156,11 @@ async function insert(tx: SQL, session: Session): Promise<Row[]> {
   return ended
 }
 
-async function end(tx: SQL, where: Where, actor: Actor, nowMs: number): Promise<Row[]> {
+async function end(tx: SQL, where: Where, actor: ChangeActor, nowMs: number): Promise<Row[]> {
   return endRows(tx, await where.select<Row>(tx, 'sessions'), actor, nowMs)
 }
 
-async function endRows(tx: SQL, rows: readonly Row[], actor: Actor, nowMs: number): Promise<Row[]> {
+async function endRows(tx: SQL, rows: readonly Row[], actor: ChangeActor, nowMs: number): Promise<Row[]> {
   const ended: Row[] = []
   for (const row of rows) {
     // Another replica may have ended it at the same moment.

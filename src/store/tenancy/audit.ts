@@ -1,18 +1,27 @@
 /** The audit log: one row for each change of a managed object, in the transaction of the change. */
 import { randomUUIDv7 } from 'bun'
 import type { SQL } from 'bun'
+import type { ChangeActor } from '../../core/tenancy/change-actor.ts'
 import type { AuditEntry } from '../../core/tenancy/tenancy.ts'
 import type { AuditQuery, Page } from '../../core/tenancy/tenancy-store.ts'
 import { toNumber } from '../database/open.ts'
+import { assertChecked } from './acting.ts'
 import { Where } from './where.ts'
 
 type Values = AuditEntry['before']
 
+/** A row of the audit log that is to be written. */
+export interface NewAuditEntry extends Omit<AuditEntry, 'id'> {
+  readonly actor: ChangeActor
+}
+
 /**
  * Writes the row of one change. `tx` = the transaction of the change. An update names only the fields that differ; one
- * without any difference has no row. Values must hold no secret.
+ * without any difference has no row. Values must hold no secret. Throws where the caller of a request acts and was not
+ * read anew in the transaction.
  */
-export async function writeAudit(tx: SQL, entry: Omit<AuditEntry, 'id'>): Promise<void> {
+export async function writeAudit(tx: SQL, entry: NewAuditEntry): Promise<void> {
+  assertChecked(tx, entry.actor)
   const { atMs, actor, action, kind, objectId } = entry
   const [before, after] =
     entry.before && entry.after ? differing(entry.before, entry.after) : [entry.before, entry.after]

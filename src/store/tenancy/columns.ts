@@ -18,9 +18,12 @@ interface Codec<Value> {
   write(value: Value): StoredValue
   read(stored: unknown): Value
 }
-/** The columns of a record, by its fields. */
+/** The columns of a record, by its fields. Optional ones are made when it is read, and are not stored. */
 export type Columns<Fields> = {
-  readonly [Name in keyof Fields]-?: readonly [column: string, codec: Codec<Fields[Name]>]
+  readonly [Name in keyof Fields as undefined extends Fields[Name] ? never : Name]-?: readonly [
+    column: string,
+    codec: Codec<Fields[Name]>,
+  ]
 }
 /** One row. */
 export type Row = Readonly<Record<string, StoredValue>>

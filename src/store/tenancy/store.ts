@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { transactionInTime, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { listAudit } from './audit.ts'
+import { checkActor } from './acting.ts'
 import { lockRevision } from './changes.ts'
 import type { Subject } from './changes.ts'
 import { usesOfGuardrail } from './guardrail-uses.ts'
@@ -38,7 +39,9 @@ export function createTenancyStore({ database, clock, onChange }: TenancyStoreOp
       const done = await available(() =>
         transactionInTime(database, async tx => {
           await lockRevision(tx, database.kind)
-          made = new SqlTransaction(tx, actor, clock.epochMs())
+          const nowMs = clock.epochMs()
+          await checkActor(tx, database.kind, actor, nowMs)
+          made = new SqlTransaction(tx, actor, nowMs)
           return work(made)
         }),
       ).catch((thrown: unknown) => {

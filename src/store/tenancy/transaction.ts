@@ -5,7 +5,8 @@ import { GatewayError } from '../../core/errors.ts'
 import type { IdentityLink, IdentityRemoval } from '../../core/sign-in/identity-providers.ts'
 import type { KeyChanges, KeyRecord } from '../../core/tenancy/keys.ts'
 import { membershipsMax } from '../../core/tenancy/tenancy.ts'
-import type { Actor, AuditEntry, Membership, TenantKind, Tenants } from '../../core/tenancy/tenancy.ts'
+import type { ChangeActor } from '../../core/tenancy/change-actor.ts'
+import type { AuditEntry, Membership, TenantKind, Tenants } from '../../core/tenancy/tenancy.ts'
 import type {
   KeyUpdateOptions,
   MembershipQuery,
@@ -46,10 +47,10 @@ export class SqlTransaction implements TenancyTransaction {
   revision = 0
   readonly nowMs: number
   readonly #tx: SQL
-  readonly #actor: Actor
+  readonly #actor: ChangeActor
   readonly #reader: TenancyReader
 
-  constructor(tx: SQL, actor: Actor, nowMs: number) {
+  constructor(tx: SQL, actor: ChangeActor, nowMs: number) {
     this.#tx = tx
     this.#actor = actor
     this.nowMs = nowMs

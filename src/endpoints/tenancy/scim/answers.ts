@@ -6,7 +6,7 @@ import type { Answer } from '../../../core/answer.ts'
 import type { Endpoint, EndpointContext, EndpointDoc } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { HttpRequest } from '../../../core/request.ts'
-import type { Actor } from '../../../core/tenancy/tenancy.ts'
+import type { ChangeActor } from '../../../core/tenancy/change-actor.ts'
 import type { Page, PageQuery, TenancyTransaction, TenantCondition } from '../../../core/tenancy/tenancy-store.ts'
 import { ScimError } from '../../../lib/scim/error.ts'
 import type { Operation } from '../../../lib/scim/patch.ts'
@@ -31,7 +31,7 @@ const pageDefault = 100
 
 /** What an endpoint of SCIM works with. */
 export interface ScimRequest extends EndpointContext {
-  readonly actor: Actor
+  readonly actor: ChangeActor
   /** What stands in the path; empty = nothing does. */
   readonly id: string
 }

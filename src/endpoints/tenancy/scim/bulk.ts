@@ -246,6 +246,7 @@ function bodyOf(data: unknown): RequestBody {
   let rest: Uint8Array | undefined = bytes
   return {
     announcedBytes: bytes.length,
+    ended: true,
     read: (_, reader) => reader.whole(bytes),
     async next() {
       const piece = rest
