@@ -1,11 +1,21 @@
 /** Who may see and manage which keys, teams, users and organizations: what is not allowed here is refused. */
 import { isAdministrator } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
+import type { AuthClass } from '../core/policy.ts'
 import type { Membership, Team } from '../core/tenancy/tenancy.ts'
 
 /** May read everything: administrators, and users with the role `proxy_admin_viewer`. */
 export function mayReadAll({ role }: Caller): boolean {
   return role === 'proxy_admin' || role === 'proxy_admin_viewer'
+}
+
+/** The caller's role is one that operations of this class are open to. */
+export function hasRoleFor(caller: Caller, auth: AuthClass): boolean {
+  if (auth === 'key' || isAdministrator(caller)) return true
+  return (
+    (auth === 'manager' && caller.role === 'internal_user') ||
+    (auth === 'viewer' && caller.role === 'proxy_admin_viewer')
+  )
 }
 
 const isIn = (kind: Membership['kind'], groupId: string) => (one: Membership) =>

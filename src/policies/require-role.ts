@@ -1,5 +1,5 @@
 /** Which role, and which key, may use which path. */
-import { isAdministrator } from '../core/caller.ts'
+import { hasRoleFor } from '../accounts/rights.ts'
 import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { AuthClass, RequestHead, RequestPolicy } from '../core/policy.ts'
@@ -18,7 +18,7 @@ export function requireRole(): RequestPolicy {
     admit(request) {
       const { auth } = request
       const caller = request.caller!
-      if (auth !== 'key' && !isOf(auth, caller))
+      if (auth !== 'key' && !hasRoleFor(caller, auth))
         throw new GatewayError('forbidden', `this operation needs ${needs[auth]}`)
       if (caller.key.allowedRoutes.length > 0 && !isAllowed(caller, request))
         throw new GatewayError(
@@ -27,14 +27,6 @@ export function requireRole(): RequestPolicy {
         )
     },
   }
-}
-
-function isOf(auth: Exclude<AuthClass, 'key'>, caller: Caller): boolean {
-  if (isAdministrator(caller)) return true
-  return (
-    (auth === 'manager' && caller.role === 'internal_user') ||
-    (auth === 'viewer' && caller.role === 'proxy_admin_viewer')
-  )
 }
 
 /** Decided once for each caller and endpoint. */

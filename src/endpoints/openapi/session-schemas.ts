@@ -1,6 +1,19 @@
 /** Answers about sessions, passwords, and how persons sign in. */
-import { boolean, constant, dateTime, described, integer, listOf, nullable, reference, shape, text } from './schema.ts'
+import {
+  boolean,
+  constant,
+  dateTime,
+  described,
+  integer,
+  listOf,
+  nullable,
+  oneOf,
+  reference,
+  shape,
+  text,
+} from './schema.ts'
 import type { Schema } from './schema.ts'
+import { gatewayActions } from '../../core/tenancy/actions.ts'
 
 const method = described('`sso`, `password`, `master-key`, `device` or `key`.', text)
 const membership = shape({ id: text, role: text })
@@ -38,6 +51,7 @@ export const sessionSchemas: Readonly<Record<string, Schema>> = {
     email: nullable(text),
     alias: nullable(text),
     role: text,
+    may: described('What the caller may do in the gateway as a whole.', listOf(oneOf(...gatewayActions))),
     teams: listOf(membership),
     organizations: listOf(membership),
     method,

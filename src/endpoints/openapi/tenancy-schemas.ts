@@ -18,6 +18,7 @@ import {
   text,
 } from './schema.ts'
 import type { Properties, Schema } from './schema.ts'
+import { keyActions, organizationActions, teamActions } from '../../core/tenancy/actions.ts'
 
 const limit = nullable(integer)
 const dollars = nullable(described('Dollars.', number))
@@ -119,6 +120,9 @@ const ownBudget = described(
   'How the budget stands in its present period; null = it has none.',
   nullable(shape(budgetState)),
 )
+/** Computed for the caller that asks. */
+const mayOf = (actions: readonly string[]): Schema =>
+  described('What the caller may do with it.', listOf(oneOf(...actions)))
 const keyWarnings = described('What was accepted, and is probably a mistake; absent = nothing.', listOf(text))
 const listedKey: Properties = {
   ...key,
@@ -143,7 +147,12 @@ const keySchemas: Readonly<Record<string, Schema>> = {
     max_parallel_requests: nullable(integer),
     expires: dateTime,
   }),
-  KeyInfo: shape({ key: described('As it was asked for.', text), info: keyRow, budget: ownBudget }),
+  KeyInfo: shape({
+    key: described('As it was asked for.', text),
+    may: mayOf(keyActions),
+    info: keyRow,
+    budget: ownBudget,
+  }),
   KeyInfos: shape({ key: listOf(text), info: listOf(keyRow) }),
   KeyList: shape({
     keys: listOf(either(described('The hash of a key.', text), shape(listedKey))),
@@ -206,6 +215,7 @@ const teamSchemas: Readonly<Record<string, Schema>> = {
   TeamSpendReset: shape({ team_id: text, ...spendReset }),
   TeamInfo: shape({
     team_id: text,
+    may: mayOf(teamActions),
     team_info: reference('Team'),
     budget: ownBudget,
     keys: listOf(reference('Key')),
@@ -337,7 +347,7 @@ const limitScope = shape({
 const otherSchemas: Readonly<Record<string, Schema>> = {
   Organization: shape(organization, organizationParts),
   OrganizationInfo: shape(
-    { ...organization, budget: ownBudget },
+    { ...organization, budget: ownBudget, may: mayOf(organizationActions) },
     { ...organizationParts, members: listOf(shape({ ...organizationMembershipFields, ...memberNames })) },
   ),
   OrganizationList: listOf(reference('Organization')),

@@ -11,6 +11,7 @@ import type { Session } from '../../core/sign-in/session.ts'
 import type { SessionOwner } from '../../core/sign-in/sign-in.ts'
 import { cursorField, forbidden, nextCursor, pageOf } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
+import { allowedOfGateway } from '../tenancy/common/allowed-actions.ts'
 import { lazy } from '../../lib/lazy.ts'
 
 const tag = 'Sign-in'
@@ -61,6 +62,7 @@ const whoAmI = withQuery(() => z.strictObject({}), {
       email: user?.email ?? null,
       alias: user?.alias ?? null,
       role,
+      may: await allowedOfGateway(caller),
       teams: membershipsOf('team'),
       organizations: membershipsOf('organization'),
       method: session?.method ?? 'key',

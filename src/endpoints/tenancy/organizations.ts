@@ -23,6 +23,7 @@ import { unlimited } from '../../core/tenancy/tenancy.ts'
 import type { Membership, Organization } from '../../core/tenancy/tenancy.ts'
 import type { TenancyReader } from '../../core/tenancy/tenancy-store.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { allowedOfOrganization } from './common/allowed-actions.ts'
 import { budgetStateOf } from './common/budget-states.ts'
 import { namedMemberships } from './common/named-memberships.ts'
 import { absent, checkedSpending, cursorField, pageFields, pageOf, spentBy } from '../common/answers.ts'
@@ -139,7 +140,7 @@ const organizationInfo = withQuery(() => z.strictObject({ organization_id: keyNa
     const row = await organizationRow(services, found, members =>
       namedMemberships(services.tenancy, members, isRead ? 'names-and-addresses' : 'names'),
     )
-    return { ...row, budget }
+    return { ...row, budget, may: allowedOfOrganization(caller, found) }
   },
 })
 

@@ -2,13 +2,7 @@
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
-import {
-  administersOrganization,
-  administersTeam,
-  groupsOf,
-  mayReadAll,
-  organizationsOf,
-} from '../../accounts/rights.ts'
+import { administersTeam, groupsOf, mayReadAll, organizationsOf } from '../../accounts/rights.ts'
 import { keyName } from '../../accounts/fields/spending-fields.ts'
 import {
   memberPermissions,
@@ -25,6 +19,7 @@ import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts
 import { unlimited } from '../../core/tenancy/tenancy.ts'
 import type { Team } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction, TenantFilter } from '../../core/tenancy/tenancy-store.ts'
+import { allowedOfTeam, isAboveTeam } from './common/allowed-actions.ts'
 import { blockingEndpoints } from './common/blocking-endpoints.ts'
 import { budgetStateOf } from './common/budget-states.ts'
 import { namedMemberships } from './common/named-memberships.ts'
@@ -103,10 +98,6 @@ async function changeTeam(
   return teamRow(services, team)
 }
 
-/** An admin of the gateway, or of the team's organization. */
-const isAbove = (caller: Caller, { organizationId }: Team): boolean =>
-  isAdministrator(caller) || (organizationId !== null && administersOrganization(caller, organizationId))
-
 /** 403 for fields that are not the caller's to write, 404 for an unknown team, 409 for another version. */
 const teamUpdate = withBody(teamUpdateBody, {
   ...about,
@@ -119,7 +110,7 @@ const teamUpdate = withBody(teamUpdateBody, {
   async handle(body, context) {
     const { team_id: id, version, ...fields } = body
     const data = await changeTeam(context, id, async (tx, before) => {
-      if (!isAbove(context.caller, before)) checkFields(body, teamAdminFields, 'admins of a team')
+      if (!isAboveTeam(context.caller, before)) checkFields(body, teamAdminFields, 'admins of a team')
       if (!isAdministrator(context.caller)) checkMetadata(fields.metadata)
       const changes = teamChanges(fields)
       if (changes.organizationId !== undefined && changes.organizationId !== before.organizationId)
@@ -208,6 +199,7 @@ const teamInfo = withQuery(oneTeam, {
     const members = await services.tenancy.memberships({ kind: 'team', groupId: id })
     return {
       team_id: id,
+      may: allowedOfTeam(caller, team),
       team_info: await teamRow(services, team),
       budget: await budgetStateOf(services, 'team', team),
       keys: await shownKeys(services, keys.keys),

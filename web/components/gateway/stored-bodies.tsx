@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { ask } from '../../api/client.ts'
 import { useSession } from '../../api/session.ts'
-import { isAdministrator } from '../../frame/rights.ts'
+import { mayReadAll } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 import { Select } from '../forms/select.tsx'
 import { ErrorState } from '../states.tsx'
@@ -9,6 +9,7 @@ import { ErrorState } from '../states.tsx'
 interface StoredBodiesProps {
   /** As `store_prompts_in_spend_logs` of the key or team; null = it leaves that to others. */
   readonly isStored: boolean | null
+  readonly mayChange: boolean
   readonly save: (isStored: boolean | null) => Promise<unknown>
   readonly onChanged: () => unknown
 }
@@ -19,9 +20,8 @@ type Choice = keyof typeof values
 const choices = (['others', 'yes', 'no'] as const).map(value => ({ value, label: t(`bodies.${value}`) }))
 
 /** Whether what is said in the calls of a key or team is stored, what that means, and for how long. */
-export function StoredBodies({ isStored, save, onChanged }: StoredBodiesProps) {
+export function StoredBodies({ isStored, mayChange, save, onChanged }: StoredBodiesProps) {
   const session = useSession().data
-  const mayChange = session !== undefined && isAdministrator(session)
   // What is stored, also after a change that was refused.
   const update = useMutation({ mutationFn: save, onSettled: onChanged })
   const value: Choice = isStored === null ? 'others' : isStored ? 'yes' : 'no'
@@ -41,7 +41,7 @@ export function StoredBodies({ isStored, save, onChanged }: StoredBodiesProps) {
         <p>{t(`bodies.${value}`)}</p>
       )}
       <p className="text-muted">{t('bodies.help')}</p>
-      {mayChange && <OfGateway />}
+      {session && mayReadAll(session) && <OfGateway />}
       {update.isError && <ErrorState error={update.error} isInline />}
     </section>
   )

@@ -4,20 +4,18 @@ import { useState } from 'react'
 import type { ReactNode } from 'react'
 import { ask } from '../../api/client.ts'
 import { useBlockKey, useDeleteKeys, useKey } from '../../api/keys.ts'
-import type { Key, KeyInfo } from '../../api/schema.d.ts'
+import type { KeyInfo } from '../../api/schema.d.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/overlays/dialog.tsx'
 import { Drawer } from '../../components/overlays/drawer.tsx'
 import { Id } from '../../components/id.tsx'
 import { BudgetMeter } from '../../components/gateway/limits.tsx'
-import { useSession } from '../../api/session.ts'
 import { LimitsExplained } from '../../components/gateway/limits-explained.tsx'
 import { reportError } from '../../components/report-error.ts'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { StoredBodies } from '../../components/gateway/stored-bodies.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { Ago } from '../../components/values.tsx'
-import { isAdministrator, mayChangeKey } from '../../frame/rights.ts'
 import { formatCount } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
 import { EditKey } from './edit-key.tsx'
@@ -38,7 +36,7 @@ export function KeyDrawer({ id, onClose }: KeyDrawerProps) {
     <Drawer open={id !== ''} onClose={onClose} title={title}>
       {/* What was read stays when it cannot be read again: a new secret may be shown in it. */}
       {key.data ? (
-        <Details info={key.data.info} budget={key.data.budget} onGone={onClose} />
+        <Details of={key.data} onGone={onClose} />
       ) : key.isError ? (
         <ErrorState error={key.error} onRetry={() => void key.refetch()} />
       ) : (
@@ -48,29 +46,24 @@ export function KeyDrawer({ id, onClose }: KeyDrawerProps) {
   )
 }
 
-type Info = KeyInfo['info']
-
 interface DetailsProps {
-  readonly info: Info
-  readonly budget: KeyInfo['budget']
+  readonly of: KeyInfo
   readonly onGone: () => void
 }
 
-function Details(props: DetailsProps) {
-  const { info, onGone } = props
+function Details({ of, onGone }: DetailsProps) {
+  const { info, may } = of
   const client = useQueryClient()
-  const session = useSession().data
   const [isEditing, setEditing] = useState(false)
   if (isEditing) return <EditKey info={info} onDone={() => setEditing(false)} />
   return (
     <div className="flex flex-col gap-6">
-      {session && mayChangeKey(session, info) && (
-        <Actions info={info} onEdit={isAdministrator(session) ? () => setEditing(true) : undefined} onGone={onGone} />
-      )}
-      <KeyFacts {...props} />
+      {may.length > 0 && <Actions of={of} onEdit={() => setEditing(true)} onGone={onGone} />}
+      <KeyFacts of={of} />
       <LimitsExplained of={{ key: info.token_id }} />
       <StoredBodies
         isStored={info.store_prompts_in_spend_logs}
+        mayChange={may.includes('store_bodies')}
         save={store_prompts_in_spend_logs =>
           ask('POST /key/update', { body: { key: info.token_id, version: info.version, store_prompts_in_spend_logs } })
         }
@@ -80,7 +73,7 @@ function Details(props: DetailsProps) {
   )
 }
 
-function KeyFacts({ info, budget }: DetailsProps) {
+function KeyFacts({ of: { info, budget } }: Pick<DetailsProps, 'of'>) {
   const limits = [
     [t('keys.rpm'), info.rpm_limit],
     [t('keys.tpm'), info.tpm_limit],
@@ -131,14 +124,12 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   )
 }
 
-interface ActionsProps {
-  readonly info: Key
-  /** Absent = its limits are for others to change. */
-  readonly onEdit: (() => void) | undefined
-  readonly onGone: () => void
+interface ActionsProps extends DetailsProps {
+  readonly onEdit: () => void
 }
 
-function Actions({ info, onEdit, onGone }: ActionsProps) {
+/** What the gateway says that may be done with the key. */
+function Actions({ of: { info, may }, onEdit, onGone }: ActionsProps) {
   const [open, setOpen] = useState<'rotate' | 'delete' | null>(null)
   const block = useBlockKey()
   const remove = useDeleteKeys()
@@ -156,14 +147,18 @@ function Actions({ info, onEdit, onGone }: ActionsProps) {
   const change = () => block.mutate({ id: info.token_id, blocked: !info.blocked }, { onError: reportError })
   return (
     <div className="flex flex-wrap gap-2">
-      {onEdit && <Button onClick={onEdit}>{t('edit.action')}</Button>}
-      <Button onClick={() => setOpen('rotate')}>{t('keys.rotate')}</Button>
-      <Button busy={block.isPending} onClick={change}>
-        {info.blocked ? t('keys.unblock') : t('keys.block')}
-      </Button>
-      <Button kind="danger" onClick={askToDelete}>
-        {t('keys.delete')}
-      </Button>
+      {may.includes('update') && <Button onClick={onEdit}>{t('edit.action')}</Button>}
+      {may.includes('regenerate') && <Button onClick={() => setOpen('rotate')}>{t('keys.rotate')}</Button>}
+      {may.includes('block') && (
+        <Button busy={block.isPending} onClick={change}>
+          {info.blocked ? t('keys.unblock') : t('keys.block')}
+        </Button>
+      )}
+      {may.includes('delete') && (
+        <Button kind="danger" onClick={askToDelete}>
+          {t('keys.delete')}
+        </Button>
+      )}
       {open === 'rotate' && <RotateKey keyRow={info} onClose={close} />}
       <Confirm
         open={open === 'delete'}

@@ -170,7 +170,9 @@ function PublicSwitch({ model }: { readonly model: HubModel }) {
     <Switch
       label={t('hub.public')}
       help={t('hub.publicHelp')}
-      checked={change.isPending ? change.variables : isPublic}
+      // What is public is shown when it is, not when it was asked for.
+      checked={isPublic}
+      disabled={change.isPending}
       onChange={wanted => change.mutate(wanted)}
     />
   )

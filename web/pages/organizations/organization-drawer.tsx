@@ -15,7 +15,7 @@ import { AllowedModels, Changed, Limits } from '../../components/gateway/limits.
 import { Members } from '../../components/gateway/members.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
-import { isAdministrator, administersOrganization, mayReadAll } from '../../frame/rights.ts'
+import { mayReadAll } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 
 const infoQuery = (id: string) => ({
@@ -30,7 +30,7 @@ export function OrganizationDrawer({ id, onClose }: { readonly id: string; reado
   const [isEditing, setEditing] = useState(false)
   const info = useQuery(infoQuery(id))
   const organization = info.data
-  const mayChange = session !== undefined && administersOrganization(session, id)
+  const may = organization?.may ?? []
   return (
     <Drawer open onClose={onClose} title={organization?.organization_alias ?? id}>
       {info.isPending && <SkeletonRows />}
@@ -40,21 +40,21 @@ export function OrganizationDrawer({ id, onClose }: { readonly id: string; reado
           {isEditing ? (
             <EditOrganization
               organization={organization}
-              isAdministrator={isAdministrator(session)}
+              mayLimit={may.includes('update_limits')}
               onDone={() => setEditing(false)}
             />
           ) : (
             <>
-              {mayChange && (
+              {may.length > 0 && (
                 <div className="flex flex-wrap gap-2">
-                  <Button onClick={() => setEditing(true)}>{t('edit.action')}</Button>
-                  {isAdministrator(session) && <OrganizationActions organization={organization} onDeleted={onClose} />}
+                  {may.includes('update') && <Button onClick={() => setEditing(true)}>{t('edit.action')}</Button>}
+                  <OrganizationActions organization={organization} onDeleted={onClose} />
                 </div>
               )}
-              <Details organization={organization} showsBudget={mayChange || mayReadAll(session)} />
+              <Details organization={organization} showsBudget={may.includes('update') || mayReadAll(session)} />
             </>
           )}
-          <OrganizationMembers organization={organization} mayChange={mayChange} />
+          <OrganizationMembers organization={organization} mayChange={may.includes('change_members')} />
           <Teams organization={organization} />
         </div>
       )}
@@ -79,19 +79,19 @@ function Details({ organization, showsBudget }: { organization: OrganizationInfo
 
 interface EditProps {
   readonly organization: OrganizationInfo
-  readonly isAdministrator: boolean
+  readonly mayLimit: boolean
   readonly onDone: () => void
 }
 
 /** Its own admins change the name; models, limits and budget are for administrators. */
-function EditOrganization({ organization, isAdministrator, onDone }: EditProps) {
+function EditOrganization({ organization, mayLimit, onDone }: EditProps) {
   const client = useQueryClient()
   const id = organization.organization_id
   const storedOf = (one: OrganizationInfo): Stored => ({
     version: one.version,
     values: {
       name: one.organization_alias,
-      ...(isAdministrator && { models: one.models, ...spendingOf(one) }),
+      ...(mayLimit && { models: one.models, ...spendingOf(one) }),
     },
   })
   return (
@@ -178,7 +178,7 @@ function Teams({ organization }: { readonly organization: OrganizationInfo }) {
 /** Blocking, which can be undone, and deleting, which cannot. */
 function OrganizationActions({ organization, onDeleted }: { organization: OrganizationInfo; onDeleted: () => void }) {
   const client = useQueryClient()
-  const { organization_id: id, blocked, version } = organization
+  const { organization_id: id, blocked, version, may } = organization
   const name = organization.organization_alias ?? id
   const changed = () => client.invalidateQueries({ queryKey: ['organizations'] })
   const block = useMutation({
@@ -191,20 +191,24 @@ function OrganizationActions({ organization, onDeleted }: { organization: Organi
   })
   return (
     <>
-      <Button busy={block.isPending} onClick={() => block.mutate()}>
-        {t(blocked ? 'all.unblock' : 'all.block')}
-      </Button>
-      <DeleteButton
-        title={t('organizations.delete')}
-        description={t('organizations.deleteHelp', { name })}
-        typed={name}
-        remove={() => ask('DELETE /organization/delete', { body: { organization_ids: [id] } })}
-        onDone={() => {
-          toast(t('organizations.deleted.toast', { name }))
-          onDeleted()
-          void changed()
-        }}
-      />
+      {may.includes('block') && (
+        <Button busy={block.isPending} onClick={() => block.mutate()}>
+          {t(blocked ? 'all.unblock' : 'all.block')}
+        </Button>
+      )}
+      {may.includes('delete') && (
+        <DeleteButton
+          title={t('organizations.delete')}
+          description={t('organizations.deleteHelp', { name })}
+          typed={name}
+          remove={() => ask('DELETE /organization/delete', { body: { organization_ids: [id] } })}
+          onDone={() => {
+            toast(t('organizations.deleted.toast', { name }))
+            onDeleted()
+            void changed()
+          }}
+        />
+      )}
       {block.isError && <ErrorState error={block.error} isInline />}
     </>
   )

@@ -3,7 +3,6 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ask } from '../../api/client.ts'
 import type { Team, TeamInfo } from '../../api/schema.d.ts'
-import { useSession } from '../../api/session.ts'
 import { StatusBadge, Tag } from '../../components/badge.tsx'
 import { Button } from '../../components/button.tsx'
 import { DeleteButton } from '../../components/overlays/dialog.tsx'
@@ -18,7 +17,6 @@ import { Members } from '../../components/gateway/members.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { StoredBodies } from '../../components/gateway/stored-bodies.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
-import { isAdministrator, administersOrganization, administersTeam } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 import { MemberRights } from './member-rights.tsx'
 
@@ -30,27 +28,26 @@ const infoQuery = (id: string) => ({
 /** One team: its limits, models, members, and what these may do. */
 export function TeamDrawer({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const client = useQueryClient()
-  const session = useSession().data
   const [isEditing, setEditing] = useState(false)
   const info = useQuery(infoQuery(id))
   const team = info.data?.team_info
-  const mayChange = session !== undefined && team !== undefined && administersTeam(session, team)
+  const may = info.data?.may ?? []
   return (
     <Drawer open onClose={onClose} title={team?.team_alias ?? id}>
       {info.isPending && <SkeletonRows />}
       {info.isError && <ErrorState error={info.error} onRetry={() => void info.refetch()} />}
-      {team && session && (
+      {team && (
         <div className="flex flex-col gap-6">
           {isEditing ? (
             <EditTeam
               team={team}
               // Its own admins change the name; models, limits and budget are for those above it.
-              isAbove={administersOrganization(session, team.organization_id)}
+              isAbove={may.includes('update_limits')}
               onDone={() => setEditing(false)}
             />
           ) : (
             <>
-              {mayChange && <TeamActions team={team} onEdit={() => setEditing(true)} onDeleted={onClose} />}
+              {may.length > 0 && <TeamActions of={info.data!} onEdit={() => setEditing(true)} onDeleted={onClose} />}
               <TeamFacts team={team} keys={info.data!.keys_total} />
               <Limits of={team} budget={info.data!.budget} />
               <LimitsExplained of={{ team_id: id }} />
@@ -58,12 +55,13 @@ export function TeamDrawer({ id, onClose }: { readonly id: string; readonly onCl
           )}
           <TeamMembers
             info={info.data!}
-            mayChange={mayChange}
+            mayChange={may.includes('change_members')}
             onChanged={() => void client.invalidateQueries({ queryKey: ['teams'] })}
           />
-          <MemberRights team={team} mayChange={mayChange} />
+          <MemberRights team={team} mayChange={may.includes('update')} />
           <StoredBodies
             isStored={team.store_prompts_in_spend_logs}
+            mayChange={may.includes('store_bodies')}
             save={store_prompts_in_spend_logs =>
               ask('POST /team/update', { body: { team_id: id, version: team.version, store_prompts_in_spend_logs } })
             }
@@ -189,15 +187,14 @@ function TeamMembers({ info, mayChange, onChanged }: TeamMembersProps) {
 }
 
 interface TeamActionsProps {
-  readonly team: Team
+  readonly of: TeamInfo
   readonly onEdit: () => void
   readonly onDeleted: () => void
 }
 
-/** Editing; blocking, which can be undone and is for administrators; deleting, which cannot. */
-function TeamActions({ team, onEdit, onDeleted }: TeamActionsProps) {
+/** Editing; blocking, which can be undone; deleting, which cannot. */
+function TeamActions({ of: { team_info: team, may }, onEdit, onDeleted }: TeamActionsProps) {
   const client = useQueryClient()
-  const session = useSession().data
   const { team_id: id, blocked } = team
   const name = team.team_alias ?? id
   const changed = () => void client.invalidateQueries({ queryKey: ['teams'] })
@@ -210,23 +207,25 @@ function TeamActions({ team, onEdit, onDeleted }: TeamActionsProps) {
   })
   return (
     <div className="flex flex-wrap gap-2">
-      <Button onClick={onEdit}>{t('edit.action')}</Button>
-      {session && isAdministrator(session) && (
+      {may.includes('update') && <Button onClick={onEdit}>{t('edit.action')}</Button>}
+      {may.includes('block') && (
         <Button busy={block.isPending} onClick={() => block.mutate()}>
           {t(blocked ? 'teams.unblock' : 'teams.block')}
         </Button>
       )}
-      <DeleteButton
-        title={t('teams.delete')}
-        description={t('teams.deleteHelp', { name })}
-        typed={name}
-        remove={() => ask('POST /team/delete', { body: { team_ids: [id] } })}
-        onDone={() => {
-          toast(t('teams.deleted.toast', { name }))
-          onDeleted()
-          changed()
-        }}
-      />
+      {may.includes('delete') && (
+        <DeleteButton
+          title={t('teams.delete')}
+          description={t('teams.deleteHelp', { name })}
+          typed={name}
+          remove={() => ask('POST /team/delete', { body: { team_ids: [id] } })}
+          onDone={() => {
+            toast(t('teams.deleted.toast', { name }))
+            onDeleted()
+            changed()
+          }}
+        />
+      )}
       {block.isError && <ErrorState error={block.error} isInline />}
     </div>
   )

@@ -11,6 +11,9 @@ import type { NewKey, TenancyReader, TenancyTransaction } from '../../../core/te
 import { absent, checkedSpending, forbidden } from '../../common/answers.ts'
 import { checkMetadata } from './access.ts'
 
+/** What is asked about rights: of the transaction of a change, or of what is stored where nothing is changed. */
+export type RightsReader = Pick<TenancyTransaction, 'find' | 'memberships' | 'nowMs'>
+
 /** A key may be named by its text, its hash (`token`) or its id. */
 export async function lookForKey({ keys, hashKey }: Services, named: string): Promise<KeyRecord | undefined> {
   return (
@@ -23,7 +26,10 @@ export async function lookForKey({ keys, hashKey }: Services, named: string): Pr
 }
 
 /** The stored team of a key. */
-export async function teamOf(reader: TenancyReader, { teamId }: Pick<KeyRecord, 'teamId'>): Promise<Team | undefined> {
+export async function teamOf(
+  reader: Pick<TenancyReader, 'find'>,
+  { teamId }: Pick<KeyRecord, 'teamId'>,
+): Promise<Team | undefined> {
   return teamId === null ? undefined : await reader.find('team', teamId)
 }
 
@@ -38,7 +44,7 @@ export async function changeableKey(services: Services, caller: Caller, named: s
 }
 
 /** The new key as the caller may have it: administrators as they ask, others within their own rights. Throws 403. */
-export async function grantedKey(tx: TenancyTransaction, caller: Caller, requestedKey: NewKey): Promise<NewKey> {
+export async function grantedKey(tx: RightsReader, caller: Caller, requestedKey: NewKey): Promise<NewKey> {
   checkedSpending(requestedKey)
   if (isAdministrator(caller)) return requestedKey
   checkMaker(caller)
@@ -62,7 +68,7 @@ export async function grantedKey(tx: TenancyTransaction, caller: Caller, request
 }
 
 /** Admins of a team make keys for its members, with which these call models, and for no user. */
-async function withOwner(tx: TenancyTransaction, caller: Caller, requestedKey: NewKey, team: Team): Promise<NewKey> {
+async function withOwner(tx: RightsReader, caller: Caller, requestedKey: NewKey, team: Team): Promise<NewKey> {
   const { userId, organizationId } = requestedKey
   const isOther = userId !== null && userId !== caller.user?.id
   if (isOther && !(await tx.memberships({ userId })).some(one => one.kind === 'team' && one.groupId === team.id))
@@ -84,7 +90,7 @@ async function withOwner(tx: TenancyTransaction, caller: Caller, requestedKey: N
  * Who knows the text of a key acts as its user. So the keys of others that admins of teams make, take or replace only
  * call models, and belong to no administrator, who would see everything by them. Throws 403.
  */
-async function checkOthersKey(tx: TenancyTransaction, key: Pick<NewKey, 'userId' | 'allowedRoutes'>): Promise<void> {
+async function checkOthersKey(tx: RightsReader, key: Pick<NewKey, 'userId' | 'allowedRoutes'>): Promise<void> {
   const user = key.userId === null ? undefined : await tx.find('user', key.userId)
   if (user?.role.startsWith('proxy_admin'))
     throw forbidden('only administrators make and replace keys of administrators', 'user_id')
@@ -132,7 +138,7 @@ function checkPermission(caller: Caller, team: Team, path: string): void {
  * they loosen nothing. Throws 403, and 422 for fields that do not fit together.
  */
 export async function checkKeyChange(
-  tx: TenancyTransaction,
+  tx: RightsReader,
   caller: Caller,
   before: KeyRecord,
   changes: KeyChanges,
