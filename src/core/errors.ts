@@ -110,6 +110,16 @@ export interface GatewayErrorOptions {
   problems?: readonly Problem[] | undefined
 }
 
+/** An error as an upstream wrote it into an answer that it announced as a success. */
+export interface ReportedError {
+  /** Parsed JSON, or text. */
+  readonly body: unknown
+  /** The error's type, where it stands beside the body: in a header, or as the name of an event. */
+  readonly name?: string
+  /** What it is where body and name do not tell; absent = `upstream-failed`. */
+  readonly kind?: FaultKind
+}
+
 /** The only error that reaches a client. `message` is written for the client; `cause` is for the log. */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError'
@@ -121,6 +131,10 @@ export class GatewayError extends Error {
   readonly problems: readonly Problem[] | undefined
   /** What the upstream reports of a whole answer that failed or was blocked: it is billed all the same. */
   usage: Usage | undefined = undefined
+  /** Several deployments have failed in these words: a further one would, too. */
+  isRequests = false
+  /** What an upstream wrote, until it is judged by who knows its host. */
+  reported: ReportedError | undefined = undefined
   /** Headers of the answer that reports it: of a call that was settled before the error reached its endpoint. */
   answerHeaders: Readonly<Record<string, string>> | undefined = undefined
 

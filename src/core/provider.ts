@@ -154,8 +154,11 @@ export interface UpstreamFault {
   readonly kind: FaultKind
   /** The upstream's own message, for the client. */
   readonly message: string
-  readonly code?: string | null
-  readonly param?: string | null
+  /** Absent = that of the kind. */
+  readonly code?: string
+  readonly param?: string
+  /** Of a refusal, which keeps its own; absent = that of the kind. */
+  readonly status?: number
   /** How long to wait, where the vendor says it in the body (Google's `RetryInfo`). */
   readonly retryAfterMs?: number
 }
@@ -236,8 +239,6 @@ export interface Provider {
   readonly countTokens?: UnaryAdapter<ChatRequest, TokenCount>
   readonly files?: FilesAdapter
   readonly authorization?: Authorization
-  /** Reads an error body; undefined = the general rule by status applies. `body` is parsed JSON or text. */
-  fault?(status: number, body: unknown): UpstreamFault | undefined
   /** The provider answers by itself, without any network. Pure: the same call gives the same answer. */
   answer?(head: CallHead, body: unknown, files?: readonly InProcessFile[]): InProcessAnswer
   /**

@@ -209,4 +209,8 @@ test('a sum of zeros beside answers is none: the lines are read', async () => {
     usage: { inputTokens: 1000, outputTokens: 10 },
   })
   expect((await settled({ file: failed, ...zeros, fields: { request_counts: { completed: 0 } } })).cost).toBe(0n)
+  for (const body of [{ error: { code: 429, message: 'slow' } }, { type: 'error', error: { message: 'no' } }]) {
+    const refused = JSON.stringify({ custom_id: 'g', response: { status_code: 200, body }, error: null })
+    expect((await settled({ file: refused, ...zeros, fields: { request_counts: { completed: 0 } } })).cost).toBe(0n)
+  }
 })

@@ -4,6 +4,7 @@ import { pricesAt } from '../accounts/costs/price-variants.ts'
 import { streamOf } from '../core/answer.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'
+import { namedError } from '../core/dialects/classify.ts'
 import { GatewayError } from '../core/errors.ts'
 import { readChunkUsage } from '../core/usage/openai-usage.ts'
 import { readResponsesUsage } from '../core/usage/responses-usage.ts'
@@ -48,8 +49,11 @@ export interface BatchOutput {
   readonly completed: number | undefined
 }
 
-/** Whether the request was done: one that failed costs nothing. */
-const isAnswered = ({ response }: Json): boolean => membersOf(response).status_code === 200
+/** Whether the request was done: one that failed costs nothing, also where its error is inside of a 200. */
+function isAnswered({ response }: Json): boolean {
+  const { status_code: status, body } = membersOf(response)
+  return status === 200 && !namedError(body)
+}
 
 /** The usage of a line's answer as part of a batch; undefined = it has none that is plausible. */
 function lineUsage(line: Json): Usage | undefined {

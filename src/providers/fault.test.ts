@@ -1,7 +1,5 @@
+import { classify } from '../core/dialects/classify.ts'
 import { describe, expect, test } from 'bun:test'
-import { anthropic } from './anthropic/index.ts'
-import { generalFault } from './fault.ts'
-import { gemini } from './gemini/index.ts'
 
 const quota = 'You exceeded your current quota, please check your plan and billing details.'
 
@@ -22,7 +20,7 @@ describe('an account that cannot pay is the fault of the gateway, in the words o
     ['xAI', 429, { message: 'Your team has either used all available credits or reached its monthly spending limit.' }],
     ['Groq', 400, { message: 'Your organization is blocked', code: 'blocked_api_access' }],
   ])('%s', (_, status, error) => {
-    const fault = generalFault(status, { error })
+    const fault = classify({ host: '', status, body: { error } })
     expect(fault).toEqual({
       kind: 'upstream-credentials',
       message: `the gateway's account at the upstream cannot pay: ${error.message}`,
@@ -32,16 +30,16 @@ describe('an account that cannot pay is the fault of the gateway, in the words o
   test('Anthropic, under the type of a wrong request', () => {
     const message = 'Your credit balance is too low to access the Anthropic API.'
     const body = { type: 'error', error: { type: 'invalid_request_error', message } }
-    expect(anthropic.fault!(400, body)!.kind).toBe('upstream-credentials')
+    expect(classify({ host: 'anthropic', status: 400, body }).kind).toBe('upstream-credentials')
   })
 
   test('Gemini, under the status of a rate limit', () => {
     const error = { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'Your prepayment credits are depleted.' }
-    expect(gemini.fault!(429, { error })!.kind).toBe('upstream-credentials')
+    expect(classify({ host: 'gemini', status: 429, body: { error } }).kind).toBe('upstream-credentials')
   })
 
   test('402 without a word', () => {
-    expect(generalFault(402, '')).toMatchObject({ kind: 'upstream-credentials' })
+    expect(classify({ host: '', status: 402, body: '' })).toMatchObject({ kind: 'upstream-credentials' })
   })
 })
 
@@ -50,7 +48,7 @@ test.each([
   ['a wrong request', 400, { message: 'n must be 1' }, 'upstream-refused'],
   ['a failure that mentions a balance', 500, { message: 'load balance is insufficient' }, 'upstream-failed'],
 ])('%s is not', (_, status, error, kind) => {
-  expect<string>(generalFault(status, { error }).kind).toBe(kind)
+  expect<string>(classify({ host: '', status, body: { error } }).kind).toBe(kind)
 })
 
 const flagged = 'Invalid prompt: your prompt was flagged as potentially violating our usage policy.'
@@ -58,5 +56,8 @@ test.each([
   ['by its code', { message: 'This request was blocked.', code: 'cyber_policy' }],
   ['under the code of other errors', { message: flagged, code: 'invalid_prompt' }],
 ])('what OpenAI refuses by its policies is distinguished from a wrong request, %s', (_, error) => {
-  expect(generalFault(400, { error })).toMatchObject({ kind: 'content-policy', code: error.code })
+  expect(classify({ host: '', status: 400, body: { error } })).toMatchObject({
+    kind: 'content-policy',
+    code: error.code,
+  })
 })

@@ -1,4 +1,5 @@
 /** Rules for every provider: streams and whole answers give the same events at any cut, dropped fields are reported. */
+import { classify } from '../core/dialects/classify.ts'
 import { describe, expect, test } from 'bun:test'
 import type { ChatEvent, ChatRequest } from '../core/hub/chat.ts'
 import type { Target } from '../core/provider.ts'
@@ -240,7 +241,7 @@ describe('Anthropic', () => {
     ['api_error', 500, 'oops', 'upstream-failed'],
     ['overloaded_error', 529, 'busy', 'upstream-overloaded'],
   ])('%s %d (%s) is %s', (type, status, message, kind) => {
-    expect(providers.get('anthropic')!.fault!(status, { type: 'error', error: { type, message } })).toMatchObject({
+    expect(classify({ host: 'anthropic', status, body: { type: 'error', error: { type, message } } })).toMatchObject({
       kind,
       message,
     })
@@ -364,7 +365,7 @@ describe('OpenAI-compatible hosts', () => {
     [502, '<html>', 'upstream-broken'],
     [503, {}, 'upstream-overloaded'],
   ])('%d %j is %s', (status, body, kind) => {
-    expect(providers.get('groq')!.fault!(status, body)!.kind).toBe(kind as never)
+    expect(classify({ host: 'groq', status, body }).kind).toBe(kind as never)
   })
 
   test('there are more than thirty, each with an https address or of this machine, and a key', () => {

@@ -206,6 +206,42 @@ describe("a client's own faults are neither tried elsewhere nor counted", () => 
     expect((await ask()).by).toBe('a')
   })
 
+  const pair = [
+    { id: 'a', more: ', order: 1' },
+    { id: 'b', more: ', order: 2' },
+  ]
+
+  test("a request's fault that a server answers with 500 is sent once, and cools nothing down", async () => {
+    await start(pair, 'allowed_fails: 1, cooldown_time: 60')
+    for (const message of ['image input is not supported', 'input (3001 tokens) is too large to process']) {
+      const words = `${message}. increase the physical batch size`
+      scripted('a', 500, words, { type: 'server_error', code: 500 })
+      const before = asked('a')
+      const refused = await ask()
+      expect([refused.status, asked('a') - before, asked('b')]).toEqual([400, 1, 0])
+      gateway.simulator.reset()
+      expect((await ask()).by).toBe('a')
+    }
+  })
+
+  test('what several deployments refuse in the same words is sent to each once, and cools none of them down', async () => {
+    await start([...pair, { id: 'c', more: ', order: 3' }], 'allowed_fails: 1, num_retries: 2, cooldown_time: 60')
+    scripted('a', 500, 'tensor 17 has no such shape')
+    scripted('b', 500, 'tensor 4711 has no such shape')
+    const refused = await ask()
+    expect([refused.status, asked('a'), asked('b'), asked('c')]).toEqual([500, 1, 1, 0])
+    gateway.simulator.reset()
+    expect((await ask()).by).toBe('a')
+  })
+
+  test('servers that only say that they failed are tried elsewhere and cool down, alike or not', async () => {
+    await start([...pair, { id: 'c', more: ', order: 3' }], 'allowed_fails: 1, num_retries: 2, cooldown_time: 60')
+    for (const id of ['a', 'b']) scripted(id, 500, 'The server had an error while processing your request')
+    expect((await ask()).by).toBe('c')
+    gateway.simulator.reset()
+    expect((await ask()).by).toBe('c')
+  })
+
   test('one request above the tokens of a minute is tried elsewhere, and the others still fit', async () => {
     await start(
       [

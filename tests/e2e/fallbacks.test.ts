@@ -73,6 +73,30 @@ for (const stream of [false, true])
     })
   })
 
+/** As hosts write it into an answer that began as a success. */
+const inBand = (model: string, error: object, stream: boolean) =>
+  gateway.simulator.script(request => request.model === model, {
+    raw: {
+      status: 200,
+      headers: { 'content-type': stream ? 'text/event-stream' : 'application/json' },
+      body: stream ? `data: ${JSON.stringify({ error })}\n\n` : JSON.stringify({ error }),
+    },
+  })
+
+test.each([
+  ['whole', false],
+  ['as the first event', true],
+] as const)('an error inside of a 200 goes where that of a status line goes, %s', async (_, stream) => {
+  inBand('small', { code: 400, message: tooLong.message }, stream)
+  expect(await ask('small', { stream })).toEqual([200, 'large', '1'])
+  inBand('small', filtered, stream)
+  expect(await ask('small', { stream })).toEqual([200, 'lenient', '1'])
+  inBand('larger', { code: 429, message: 'slow' }, stream)
+  expect(await ask('larger', { stream })).toEqual([200, 'spare', '1'])
+  inBand('spare', { code: '422', message: 'n must be 1' }, stream)
+  expect(await ask('spare', { stream })).toEqual([422, 'spare', '0'])
+})
+
 test('default_fallbacks are for models without a list of their own, and never the model itself', async () => {
   for (const model of ['lonely', 'large', 'spare']) refuses(model, { message: 'broken' }, 500)
   expect(await ask('lonely')).toEqual([500, 'spare', '1'])

@@ -2,6 +2,7 @@
  * The words with which upstreams say why a choice ended, and what each of them means. Both lanes judge by these tables,
  * whole answers and streams alike: a word that is in none of them is a failure that carries the word, never `stop`.
  */
+import { failureOfBody } from './classify.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { FinishReason } from '../hub/chat.ts'
 import { GatewayError } from '../errors.ts'
@@ -165,7 +166,10 @@ export function endingOf(table: FinishReasonTable, word: string, detail = ''): F
   const shown = word.slice(0, wordLengthMax).toWellFormed()
   const kind = ending ?? 'upstream-failed'
   const what = ending ? 'broke off its answer' : 'ended its answer for a reason that is not known here'
-  return new GatewayError(kind, `the upstream ${what} (${shown})${detail === '' ? '' : `: ${detail}`}`, { code: shown })
+  const message = `the upstream ${what} (${shown})${detail === '' ? '' : `: ${detail}`}`
+  // What it says beside the word may tell more than the word.
+  if (detail !== '') return failureOfBody({ error: { message, code: shown } }, { kind })
+  return new GatewayError(kind, message, { code: shown })
 }
 
 function isFailure(ending: Ending): ending is Exclude<Ending, FinishReason> {

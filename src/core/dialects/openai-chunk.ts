@@ -1,7 +1,8 @@
 /** What both lanes have to judge alike in OpenAI's chunks and whole answers. */
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { failureOfBody, frameworkError } from './error-body.ts'
+import { failureOfBody, frameworkError } from './classify.ts'
+import { saysError } from './error-body.ts'
 import type { FinishReason } from '../hub/chat.ts'
 import type { GatewayError } from '../errors.ts'
 import { endingOf, openaiFinishReasons } from './finish-reasons.ts'
@@ -29,7 +30,7 @@ export function finishReasonOf({ finish_reason: reason }: Json): string {
  * place of choices `{detail}` or `{message}`, as web frameworks write them. Undefined = no error is reported.
  */
 export function reportedError(body: Json): GatewayError | undefined {
-  if (body.error || body.object === 'error') return failureOfBody(body)
+  if (saysError(body)) return failureOfBody(body)
   if (Array.isArray(body.choices) || isObject(body.usage)) return undefined
   return frameworkError(body)
 }

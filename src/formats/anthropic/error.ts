@@ -1,8 +1,6 @@
 /** Errors as Anthropic's clients read them (platform.claude.com/docs/en/api/errors). */
-import { anthropicErrorKinds } from '../../core/dialects/anthropic-error-kinds.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
-import { isObject } from '../../lib/json/json-values.ts'
 
 /** What is not named here is `api_error` from status 500 on, and `invalid_request_error` below. */
 const types: Readonly<Partial<Record<FaultKind, string>>> = {
@@ -55,14 +53,6 @@ export function anthropicErrorEvent(error: GatewayError): string {
 /** One event of a stream; clients pass over events without a name. `json` is one document. */
 export function namedEvent(name: string, json: string): string {
   return `event: ${name}\ndata: ${json.includes('\n') ? json.replaceAll('\n', '\ndata: ') : json}\n\n`
-}
-
-/** The failure that an upstream's `error` object describes. */
-export function failureOf(value: unknown): GatewayError {
-  const { type, message } = isObject(value) ? value : {}
-  const code = typeof type === 'string' ? type : undefined
-  const text = typeof message === 'string' && message !== '' ? message : 'the upstream failed'
-  return new GatewayError(anthropicErrorKinds.get(code ?? '') ?? 'upstream-failed', text, { code })
 }
 
 /** The upstream's answer is not what its protocol says. */

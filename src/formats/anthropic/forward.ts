@@ -1,4 +1,5 @@
 /** The forward lane: the client's bytes go to an upstream of the same dialect, in any version of the API. */
+import { failureOfBody } from '../../core/dialects/classify.ts'
 import { readAnthropicUsage, runsCode, withFacts } from '../../core/usage/anthropic-usage.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { endingOf, messagesFinishReasons } from '../../core/dialects/finish-reasons.ts'
@@ -11,7 +12,7 @@ import { lastStructure } from '../../lib/json/json-last.ts'
 import { objectsOf } from '../../lib/json/json-values.ts'
 import { commonEdits } from '../common/forward-edits.ts'
 import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
-import { broken, failureOf } from './error.ts'
+import { broken } from './error.ts'
 import { MessagesRelay } from './relay.ts'
 import { mayHoldMarks, withoutMarked } from './thinking-signature.ts'
 
@@ -68,7 +69,7 @@ export function messagesHeaders(client: RequestHeaders): Record<string, string> 
 /** An upstream's answer. Throws `upstream-broken` when it is not JSON, or has not got the field. */
 export function readAnswer(bytes: Uint8Array, mustHave: string): JsonBody {
   const body = readWholeAnswer(bytes, broken)
-  if (body.get('type') === 'error') throw failureOf(body.get('error'))
+  if (body.get('type') === 'error') throw failureOfBody({ error: body.get('error') })
   if (!body.has(mustHave)) throw broken(`no \`${mustHave}\``)
   return body
 }

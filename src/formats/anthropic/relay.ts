@@ -8,11 +8,11 @@ import { endingOf, messagesFinishReasons } from '../../core/dialects/finish-reas
 import type { Usage } from '../../core/usage/usage.ts'
 import { ChoiceStates, endWaitMs } from '../../core/dialects/stream-end.ts'
 import type { Frame } from '../../lib/frame.ts'
-import { frameworkError } from '../../core/dialects/error-body.ts'
+import { failureOfBody, frameworkError } from '../../core/dialects/classify.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { EventRelay } from '../common/event-relay.ts'
-import { anthropicErrorEvent, broken, failureOf, namedEvent } from './error.ts'
+import { anthropicErrorEvent, broken, namedEvent } from './error.ts'
 
 /**
  * Complete at a stop reason that no content follows; a complete stream without `message_stop` gets one. The events
@@ -80,7 +80,7 @@ export class MessagesRelay extends EventRelay {
         this.#stop()
         break
       case 'error':
-        this.failure = failureIn(body)
+        this.failure = failureOfBody(body)
     }
     return this.failure ? '' : namedEvent(type, data)
   }
@@ -144,12 +144,6 @@ function parsed(data: string): Json {
 }
 
 /** Some hosts name an error as they would in a body, or say it in one word, or as their web framework does. */
-function failureIn(body: Json): GatewayError {
-  const { error } = body
-  if (error === undefined) return frameworkError(body) ?? failureOf(undefined)
-  return failureOf(typeof error === 'string' ? { message: error } : error)
-}
-
 function typeOf(body: Json, event: string | undefined): string {
   if (typeof body.type === 'string') return body.type
   if (body.error || frameworkError(body)) return 'error'

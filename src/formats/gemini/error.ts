@@ -1,7 +1,5 @@
 /** Errors as Google's clients read them (cloud.google.com/apis/design/errors). */
-import { GatewayError } from '../../core/errors.ts'
-import type { FaultKind } from '../../core/errors.ts'
-import { isObject } from '../../lib/json/json-values.ts'
+import type { GatewayError } from '../../core/errors.ts'
 
 const statuses: Readonly<Record<number, string>> = {
   401: 'UNAUTHENTICATED',
@@ -47,22 +45,4 @@ function fieldName(loc: readonly (string | number)[]): string {
     else if (part !== 'body') name += `${name ? '.' : ''}${part}`
   }
   return name
-}
-
-const kinds: ReadonlyMap<string, FaultKind> = new Map(
-  Object.entries<FaultKind>({
-    INVALID_ARGUMENT: 'upstream-refused',
-    RESOURCE_EXHAUSTED: 'upstream-rate-limited',
-    DEADLINE_EXCEEDED: 'upstream-timeout',
-    UNAVAILABLE: 'upstream-overloaded',
-  }),
-)
-
-/** An error that came as an event of a stream; undefined = the event is none. */
-export function errorOfEvent(event: Readonly<Record<string, unknown>>): GatewayError | undefined {
-  if (!isObject(event.error)) return undefined
-  const { message, status } = event.error
-  const code = typeof status === 'string' ? status : undefined
-  const text = typeof message === 'string' && message !== '' ? message : 'the upstream failed'
-  return new GatewayError(kinds.get(code ?? '') ?? 'upstream-failed', text, { code })
 }

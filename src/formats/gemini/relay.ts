@@ -3,7 +3,7 @@
  * server-sent events; the client gets them as such, or as the elements of an array. Gemini's events are few and
  * large, so each is parsed; of its bytes only the model's name is changed.
  */
-import { frameworkError } from '../../core/dialects/error-body.ts'
+import { frameworkError, namedError } from '../../core/dialects/classify.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { endingOf, geminiFinishReason, geminiFinishReasons } from '../../core/dialects/finish-reasons.ts'
 import { GeminiUsage } from '../../core/usage/gemini-usage.ts'
@@ -16,7 +16,7 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { EventRelay } from '../common/event-relay.ts'
 import { answerLimits } from '../common/whole-answer.ts'
 import type { StreamFraming } from './stream-framing.ts'
-import { errorOfEvent, geminiErrorBody } from './error.ts'
+import { geminiErrorBody } from './error.ts'
 import { broken, objectsOrOne } from './json-names.ts'
 
 /** An event may hold a picture in base64. */
@@ -76,7 +76,7 @@ export class GenerateRelay extends EventRelay {
     const body = JsonBody.read(Buffer.from(data, 'utf8'), answerLimits)
     const event = body.parse()
     this.received = true
-    this.failure = errorOfEvent(event) ?? (event.candidates === undefined ? frameworkError(event) : undefined)
+    this.failure = namedError(event) ?? (event.candidates === undefined ? frameworkError(event) : undefined)
     if (this.failure) return out
     this.#see(event)
     if (this.failure) return out

@@ -1,4 +1,5 @@
 /** What pictures and audio share on the forward lane: their usage, their events, and bytes that are not text. */
+import { failureOfBody } from '../../core/dialects/classify.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import { readOpenaiUsage, setReportedCost } from '../../core/usage/openai-usage.ts'
@@ -211,7 +212,7 @@ export class EventRelay extends MediaRelay {
     const parsed = isOfInterest ? parsedObject(data) : looksLikeObject(data) ? {} : undefined
     if (!parsed) this.failure = broken('an event of the upstream is not valid JSON')
     else if (event === 'error' || parsed.type === 'error' || parsed.object === 'error' || isFault(parsed.error))
-      this.failure = failureOf(parsed)
+      this.failure = failureOfBody(parsed)
     else this.#content(parsed)
   }
 
@@ -232,15 +233,6 @@ function isWhole(event: Uint8Array): boolean {
 }
 
 const isFault = (error: unknown): boolean => isObject(error) || (typeof error === 'string' && error !== '')
-
-/** `{error: {message, code}}`, `{type: 'error', message}`, `{error: "text"}`. */
-function failureOf(parsed: Record<string, unknown>): GatewayError {
-  const inner = isObject(parsed.error) ? parsed.error : parsed
-  const message = [inner.message, parsed.error].find(one => typeof one === 'string' && one !== '')
-  return new GatewayError('upstream-failed', typeof message === 'string' ? message : 'the upstream failed', {
-    code: typeof inner.code === 'string' ? inner.code : undefined,
-  })
-}
 
 /** Offset behind the next blank line at or after `from`. */
 function nextEventEnd(block: Buffer, from: number, hasCrlf: boolean): number {

@@ -211,19 +211,19 @@ test('an error beside the fields of a chunk, as OpenRouter and Mistral write it,
     error: { code: 'server_error', message: 'Provider disconnected' },
     choices: [failed],
   })
-  for (const [event, message] of [
+  for (const [event, message, kind = 'upstream-failed'] of [
     [openRouter, 'Provider disconnected'],
     [
       openRouter.replace('data: {', 'event: chunk\ndata: {').replace(',"error"', ',\ndata: "error" '),
       'Provider disconnected',
     ],
     [delta({ content: '' }, 'error'), 'the upstream failed while it answered'],
-    [chunk({ choices: [{ ...failed, error: { message: 'too hot', code: 502 } }] }), 'too hot'],
+    [chunk({ choices: [{ ...failed, error: { message: 'too hot', code: 502 } }] }), 'too hot', 'upstream-broken'],
   ] as const)
     for (const size of [1, 11, 1000]) {
       const relay = relayOf()
       expect(run(relay, every(delta({ content: 'a' }) + event + done, size))).toBe(delta({ content: 'a' }))
-      expect([relay.failure?.kind, relay.failure?.message, relay.complete]).toEqual(['upstream-failed', message, false])
+      expect([relay.failure?.kind, relay.failure?.message, relay.complete]).toEqual([kind, message, false])
     }
   const call = delta({
     tool_calls: [{ index: 0, id: 'x', function: { name: 'error', arguments: '{"error":{"message":"mine"}}' } }],

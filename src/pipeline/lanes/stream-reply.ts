@@ -10,7 +10,7 @@ import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import type { CallControl } from '../call-control.ts'
 import type { EarlyReceiver, LateAnswer } from './filtered-format.ts'
 import { UpstreamDrain } from './upstream-drain.ts'
-import { cleanFault } from '../routing/upstream-fault.ts'
+import { judged } from '../routing/upstream-fault.ts'
 import { recordProgress } from '../settlement/usage.ts'
 
 /** Held back until content is seen, so that an early failure can still go to another deployment. */
@@ -325,15 +325,15 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
     this.#timers.cancel(this)
   }
 
-  #break(error: GatewayError, last: Uint8Array | string, outcome: Outcome = 'upstream_cut'): void {
+  #break(failure: GatewayError, last: Uint8Array | string, outcome: Outcome = 'upstream_cut'): void {
     this.#source.exchange.cancel()
-    cleanFault(error, this.#deployment)
     if (this.#phase === 'holding') {
       this.#timers.cancel(this)
       this.#phase = 'closed'
-      return this.#reject(error)
+      return this.#reject(failure)
     }
     if (this.#phase === 'closed') return
+    const error = judged(failure, this.#deployment)
     this.#control.settle(outcome, 200, error)
     const event = this.#source.relay.errorEvent(error)
     // Audio cannot carry an error: only a cut connection shows that it is incomplete.

@@ -12,6 +12,8 @@ import type { Clock } from '../../lib/clock.ts'
 import { countFor } from './error-policies.ts'
 
 const cooldownMsMax = 60_000
+/** An outage, too, makes several deployments fail in the same words: then nothing is answered in between. */
+const forgivenMax = 10
 /** What the next call would meet too: one such failure is enough. */
 const atOnce: ReadonlySet<FaultKind> = new Set([
   'upstream-rate-limited',
@@ -49,6 +51,10 @@ interface Health {
   probe: AttemptAt | undefined
   /** From then on the probe, whose answer has begun, makes room for the next. */
   nextProbeMs: number
+  /** The attempt whose failure began the last cooldown. */
+  begunBy: AttemptAt | undefined
+  /** Failures since the last success that were the requests'. */
+  forgiven: number
 }
 
 /** A cooldown that has just begun, for the operator. */
@@ -167,11 +173,30 @@ export class Cooldowns {
     const cooldownMs = Math.min(error.retryAfterMs ?? grownMs, cooldownMsMax)
     if (cooldownMs <= 0) return
     health.cooldowns++
+    health.begunBy = attempt
     health.beganMs = nowMs
     health.untilMs = nowMs + cooldownMs
     health.rateLimited = error.kind === 'upstream-rate-limited'
     health.hasFailed ||= !health.rateLimited
     this.#report({ deployment, cooldownMs, failsInARow: health.failsInARow, error })
+  }
+
+  /**
+   * The attempt's failure was the request's: it counts no longer, and a cooldown that it began is over. false = so many
+   * were forgiven since the last answer that the deployment itself is in doubt.
+   */
+  forgive(deployment: Deployment, attempt: AttemptAt): boolean {
+    const health = this.#find(deployment) ?? newHealth(deployment)
+    if (health.forgiven >= forgivenMax) return false
+    this.#health.set(upstreamKey(deployment), health)
+    health.forgiven++
+    if (health.probe === attempt) health.probe = undefined
+    if (health.failsInARow > 0) health.failsInARow--
+    if (health.begunBy !== attempt) return true
+    health.begunBy = undefined
+    health.cooldowns--
+    health.untilMs = 0
+    return true
   }
 
   #find(deployment: Deployment): Health | undefined {
@@ -201,6 +226,8 @@ function newHealth(deployment: Deployment): Health {
     cutsAnswers: false,
     probe: undefined,
     nextProbeMs: Infinity,
+    begunBy: undefined,
+    forgiven: 0,
   }
 }
 

@@ -15,6 +15,7 @@ import type { CallPolicies } from '../admission/admission.ts'
 import { planAttempt } from '../lanes/attempt.ts'
 import type { Answer, Attempt } from '../lanes/attempt-parts.ts'
 import type { AttemptListener, CallControl } from '../call-control.ts'
+import { AlikeFailures } from './alike-failures.ts'
 import { AttemptSender } from './attempt-sender.ts'
 import type { Cooldowns } from './cooldown.ts'
 import type { DeploymentLimits } from './deployment-limits.ts'
@@ -23,7 +24,7 @@ import type { ReplyReceiver } from '../reply-receiver.ts'
 import { LimitReached, Unsuitable } from './passed-over.ts'
 import { shortened } from './shortened-timeouts.ts'
 import { unstreamedFault } from './unstreamed-fault.ts'
-import { blamesDeployment, cleanFault, deploymentFault, readFault } from './upstream-fault.ts'
+import { blamesDeployment, errorInstead, judged, readFault } from './upstream-fault.ts'
 import { streamingOf } from '../lanes/streaming.ts'
 import { openStream } from '../lanes/stream-reply.ts'
 import type { NotesOfUpstreams } from './upstream-notes.ts'
@@ -58,6 +59,7 @@ export class DeploymentAttempts implements AttemptListener {
   readonly #loads: DeploymentLoads
   readonly #limits: DeploymentLimits
   readonly #sender: AttemptSender
+  readonly #alike = new AlikeFailures()
 
   constructor(parts: AttemptParts, { cooldowns, notes, loads, limits }: DeploymentRecords) {
     this.#parts = parts
@@ -161,7 +163,7 @@ export class DeploymentAttempts implements AttemptListener {
       answer = attempt.answer(bytes, response)
     } catch (thrown) {
       recordUnusableAnswer(control.call, bytes, thrown)
-      return receiver.failed(cleanFault(thrown, deployment))
+      return receiver.failed(errorInstead(thrown, bytes))
     }
     if (attempt.late) this.#late(control, arrived, { bytes, answer }, receiver)
     else receiver.answered(this.#reply(control, deployment, answer))
@@ -178,7 +180,7 @@ export class DeploymentAttempts implements AttemptListener {
       body => receiver.answered(this.#reply(control, deployment, { ...answer, body })),
       thrown => {
         recordUnusableAnswer(control.call, bytes, thrown)
-        receiver.failed(cleanFault(thrown, deployment))
+        receiver.failed(thrown)
       },
     )
   }
@@ -209,7 +211,7 @@ export class DeploymentAttempts implements AttemptListener {
       // Audio has no other form: its JSON is no answer.
       const isReadable = type.includes('json') && !attempt.streamed
       const whole = isReadable ? await bytes.bytes(answerBytesMax) : undefined
-      throw cleanFault(unstreamedFault(call, attempt, response, whole), deployment)
+      throw unstreamedFault(call, attempt, response, whole)
     }
     const source = { exchange, body: bytes, relay: attempt.relay(type), late: attempt.late }
     const { contentType, heartbeat } = streamingOf(call.format!, given)
@@ -249,14 +251,15 @@ export class DeploymentAttempts implements AttemptListener {
     const { call } = control
     this.#used(control, thrown instanceof Unsuitable ? undefined : call)
     control.failed(this.#parts.clock.monotonicMs())
-    const error = deploymentFault(toGatewayError(thrown instanceof Unsuitable ? thrown.error : thrown), deployment)
+    const error = judged(thrown instanceof Unsuitable ? thrown.error : thrown, deployment)
     reportAttempt(this.#parts.policies, call, deployment, error)
     // After the end of the call nothing more is counted: its client has left.
     if (!control.attempting) return error
     control.attempting = undefined
     // A short timeout of one client must not cool the deployment down for all others.
     const ownTimeout = error.kind === 'upstream-timeout' && call.overrides.timeoutMs !== undefined
-    if (blamesDeployment(error) && !ownTimeout) {
+    if (this.#isRequests(control, deployment, error)) this.#cooldowns.released(deployment, control)
+    else if (blamesDeployment(error) && !ownTimeout) {
       this.#cooldowns.failed(deployment, control, { error, settings: call.models.settings.router })
       error.retryAfterMs = this.#cooldowns.waitMs(deployment, error)
       this.#notes.failed(deployment, error)
@@ -264,6 +267,15 @@ export class DeploymentAttempts implements AttemptListener {
     if (ownTimeout) this.#loads.ended(control, 'client-closed')
     this.#over(control, deployment, error.kind)
     return error
+  }
+
+  /** Several deployments have failed in the same words. Nothing of it counts for a cooldown, nor is it tried again. */
+  #isRequests(control: CallControl, deployment: Deployment, error: GatewayError): boolean {
+    const earlier = this.#alike.earlier(control, deployment, error)
+    if (earlier.length === 0 || !this.#cooldowns.forgive(deployment, control)) return false
+    if (earlier.length === 1) this.#cooldowns.forgive(earlier[0]!, control)
+    error.isRequests = true
+    return true
   }
 
   /** The tokens of an attempt that ends, before `#over`; `call` undefined = nothing was sent. */

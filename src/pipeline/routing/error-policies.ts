@@ -34,6 +34,7 @@ export function retriesByPolicy(error: GatewayError, call: Call, group: readonly
 
 /** Attempts after the first at the deployments of a model that an error permits. */
 export function retriesAfter(error: GatewayError, call: Call, group: readonly Deployment[]): number {
+  if (error.isRequests) return 0
   const byPolicy = retriesByPolicy(error, call, group)
   if (byPolicy !== undefined) return byPolicy
   return error.retry === 'never' ? 0 : (call.overrides.retries ?? call.models.settings.router.retries)

@@ -4,6 +4,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { UpstreamResponse } from '../../core/transport.ts'
 import type { Attempt } from '../lanes/attempt-parts.ts'
 import { noteWholeAnswer } from '../settlement/usage-estimate.ts'
+import { errorInstead } from './upstream-fault.ts'
 import { recordUnusableAnswer, recordUsage } from '../settlement/usage.ts'
 
 /**
@@ -38,6 +39,7 @@ function faultIn(
     return undefined
   } catch (thrown) {
     recordUnusableAnswer(call, bytes, thrown)
-    return thrown instanceof GatewayError && thrown.kind !== 'upstream-broken' ? thrown : undefined
+    const error = errorInstead(thrown, bytes)
+    return error instanceof GatewayError && error.kind !== 'upstream-broken' ? error : undefined
   }
 }

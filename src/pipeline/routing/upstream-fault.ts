@@ -1,10 +1,10 @@
 /** The errors of upstreams, as the client and the router see them. */
 import type { Deployment } from '../../core/deployment.ts'
-import { faults, GatewayError } from '../../core/errors.ts'
-import type { FaultKind } from '../../core/errors.ts'
-import type { UpstreamFault } from '../../core/provider.ts'
+import { classify, frameworkError, namedError } from '../../core/dialects/classify.ts'
+import type { UpstreamError } from '../../core/dialects/classify.ts'
+import { faults, GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { UpstreamResponse } from '../../core/transport.ts'
-import { jsonOrText } from '../../lib/json/json-values.ts'
+import { isObject, jsonOrText, parsedJson } from '../../lib/json/json-values.ts'
 import { withoutPrivateAddresses } from '../../lib/private-addresses.ts'
 import { Secret } from '../../lib/secret.ts'
 
@@ -20,10 +20,11 @@ export async function readFault(
   response: UpstreamResponse,
   epochMs: number,
 ): Promise<GatewayError> {
-  if (response.status < 400) {
+  const { status } = response
+  if (status < 400) {
     return new GatewayError(
       'upstream-broken',
-      `the upstream answered with the status ${response.status}; redirects are not followed`,
+      `the upstream answered with the status ${status}; redirects are not followed`,
     )
   }
   let body: unknown
@@ -33,41 +34,44 @@ export async function readFault(
   } catch (cause) {
     if (!(cause instanceof GatewayError)) throw cause
   }
-  const fault = deployment.target.provider.fault?.(response.status, body) ?? faultByStatus(response.status)
-  return new GatewayError(fault.kind, clean(fault.message, deployment), {
-    code: fault.code,
-    param: fault.param ?? undefined,
-    // A refusal that every upstream would repeat keeps the upstream's own 4xx.
-    status: fault.kind === 'upstream-refused' ? response.status : undefined,
-    retryAfterMs: retryAfterMs(response, epochMs) ?? cappedMs(fault.retryAfterMs),
-    cause: { status: response.status, body },
+  const name = response.header(awsErrorType)?.replace(/[:,].*$/, '')
+  const error = classified(deployment, { status, body, ...(name !== undefined && { name }) })
+  error.retryAfterMs = retryAfterMs(response, epochMs) ?? error.retryAfterMs
+  return error
+}
+
+/** AWS says the name of a whole answer's exception in this header. */
+const awsErrorType = 'x-amzn-errortype'
+
+function classified(deployment: Deployment, error: Omit<UpstreamError, 'host'>): GatewayError {
+  const { kind, message, ...more } = classify({ host: deployment.target.provider.name, ...error })
+  return new GatewayError(kind, clean(message, deployment), {
+    ...more,
+    retryAfterMs: cappedMs(more.retryAfterMs),
+    cause: { status: error.status ?? faults[kind].status, body: error.body },
   })
 }
 
-function faultByStatus(status: number): UpstreamFault {
-  const kind: FaultKind =
-    status === 401 || status === 403
-      ? 'upstream-credentials'
-      : status === 404
-        ? 'model-not-found'
-        : status === 408 || status === 504
-          ? 'upstream-timeout'
-          : status === 413
-            ? 'too-large'
-            : status === 429
-              ? 'upstream-rate-limited'
-              : status === 503 || status === 529
-                ? 'upstream-overloaded'
-                : status >= 500
-                  ? 'upstream-failed'
-                  : 'upstream-refused'
-  return { kind, message: `the upstream answered with the status ${status}` }
+/**
+ * What an attempt failed with, judged by who knows the host: an error that an answer with status 200 held is classified
+ * as that of a status line is, and the message holds neither the gateway's secrets nor private addresses.
+ */
+export function judged(thrown: unknown, deployment: Deployment): GatewayError {
+  const error = toGatewayError(thrown)
+  if (error.reported) return deploymentFault(classified(deployment, error.reported).withUsage(error.usage), deployment)
+  error.message = clean(error.message, deployment)
+  return deploymentFault(error, deployment)
 }
 
-/** The error that an answer of status 200 held, with a message as `readFault` makes it. */
-export function cleanFault(thrown: unknown, deployment: Deployment): unknown {
-  if (thrown instanceof GatewayError) thrown.message = clean(thrown.message, deployment)
-  return thrown
+/**
+ * What a whole answer failed with: the error that it reports in the place of what was due, else `thrown`, which is what
+ * its reader made of it.
+ */
+export function errorInstead(thrown: unknown, bytes: Uint8Array): unknown {
+  if (!(thrown instanceof GatewayError) || thrown.kind !== 'upstream-broken' || bytes.length > errorBodyBytesMax)
+    return thrown
+  const body = parsedJson(new TextDecoder().decode(bytes))
+  return namedError(body) ?? (isObject(body) ? frameworkError(body) : undefined) ?? thrown
 }
 
 /** The upstream's message without the gateway's secrets and the addresses of the operator's network, shortened. */
@@ -116,11 +120,13 @@ const namesAccess = /\b(api.?key|credentials?|token|account|project|billing|regi
  * may have the model. The model behind a pattern is named by the client, and so are files and other objects of the
  * request that an upstream does not find (404) or does not show to this account (403).
  */
-export function deploymentFault(error: GatewayError, deployment: Deployment): GatewayError {
+function deploymentFault(error: GatewayError, deployment: Deployment): GatewayError {
   const { kind, message, code, param, cause } = error
   const aboutObject = (param !== null && param !== 'model') || (namesObject.test(message) && !namesModel.test(message))
   if (kind === 'model-not-found' && !aboutObject && !deployment.modelName.includes('*'))
-    return new GatewayError('upstream-model-missing', message, { code, param: param ?? undefined, cause })
+    return new GatewayError('upstream-model-missing', message, { code, param: param ?? undefined, cause }).withUsage(
+      error.usage,
+    )
   const status = (cause as { status?: unknown } | undefined)?.status
   if (kind === 'upstream-credentials' && status === 403 && aboutObject && !namesAccess.test(message))
     return new GatewayError('upstream-refused', message, { code, param: param ?? undefined, status, cause })

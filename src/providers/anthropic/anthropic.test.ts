@@ -1,3 +1,4 @@
+import { classify } from '../../core/dialects/classify.ts'
 import { describe, expect, test } from 'bun:test'
 import { chatRequest, targetOf } from '../../../tests/support/provider-rig.ts'
 import type { Part, Tool } from '../../core/hub/chat.ts'
@@ -58,7 +59,7 @@ describe('API version 2026-10-21 refuses sampling, even at its defaults', () => 
 
 test("a prompt that is too long keeps the gateway's own code; other errors have Anthropic's type", () => {
   const fault = (status: number, type: string, message: string) =>
-    anthropic.fault!(status, { type: 'error', error: { type, message } })!
+    classify({ host: 'anthropic', status, body: { type: 'error', error: { type, message } } })
   const tooLong = fault(400, 'invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum')
   expect(tooLong).toEqual({ kind: 'context-too-long', message: 'prompt is too long: 210000 tokens > 200000 maximum' })
   const blocked = fault(400, 'invalid_request_error', 'Output blocked by content filtering policy')

@@ -1,12 +1,9 @@
 /** Anthropic: the Messages API and its token counter (platform.claude.com/docs/en/api). */
 import { headOf } from '../../core/call-heads.ts'
-import { anthropicErrorKinds } from '../../core/dialects/anthropic-error-kinds.ts'
-import { readErrorBody } from '../../core/dialects/error-body.ts'
 import type { ChatRequest } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Provider, Target, TokenCount, TranslatedCall, UpstreamFault } from '../../core/provider.ts'
+import type { Provider, Target, TokenCount, TranslatedCall } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
-import { accountFault, generalFault } from '../fault.ts'
 import { claudeFieldRules } from './field-rules.ts'
 import { isMessageStop, messageReader, messageResult } from './read.ts'
 import { messagesBody } from './request.ts'
@@ -62,31 +59,6 @@ function countResult(body: unknown): TokenCount {
   return { inputTokens, usage: { inputTokens: 0, outputTokens: 0 } }
 }
 
-/** What clients of message threads go by (`error.details.error_code`). */
-function threadCode(body: unknown): string | undefined {
-  const details = (body as { error: { details?: { error_code?: unknown } | null } }).error.details
-  const code = details?.error_code
-  return typeof code === 'string' && code.startsWith('thread_') ? code : undefined
-}
-
-function fault(status: number, body: unknown): UpstreamFault {
-  // Its type is that of a wrong request.
-  const account = accountFault(status, readErrorBody(body))
-  if (account) return account
-  const general = generalFault(status, body)
-  const type = (body as { error?: { type?: unknown } } | undefined)?.error?.type
-  if (typeof type !== 'string') return general
-  // For the generic `api_error` the status is more specific.
-  const kind = type === 'api_error' ? undefined : anthropicErrorKinds.get(type)
-  // A prompt that is too long, and what the filter blocks, are known by the message; the type is that of other errors.
-  if (general.kind === 'context-too-long' || general.kind === 'content-policy')
-    return { kind: general.kind, message: general.message }
-  const code = threadCode(body)
-  // Of the thread, not of the model that the status 404 speaks of elsewhere.
-  if (code !== undefined) return { ...general, kind: 'upstream-refused', code }
-  return { ...general, kind: kind ?? general.kind, code: type }
-}
-
 /**
  * `anthropic/...`: calls in its own dialect are forwarded, also to its token counter; all others are translated.
  * `anthropic_version` and `anthropic_beta` of the configuration become headers.
@@ -110,5 +82,4 @@ export const anthropic: Provider = {
   },
   threads: true,
   countTokens: { request: countCall, result: countResult },
-  fault,
 }

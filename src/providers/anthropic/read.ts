@@ -2,10 +2,9 @@
  * Answers of the Messages API, whole or streamed, as events (docs: "Streaming Messages"). Both are read by the same
  * class, so that they give the same events.
  */
-import { anthropicErrorKinds } from '../../core/dialects/anthropic-error-kinds.ts'
 import { mergeAnthropicUsage, readAnthropicUsage, runsCode, withFacts } from '../../core/usage/anthropic-usage.ts'
 import type { ChatEvent } from '../../core/hub/chat.ts'
-import { frameworkError } from '../../core/dialects/error-body.ts'
+import { failureOfBody, frameworkError } from '../../core/dialects/classify.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { endingOf, messagesFinishReasons } from '../../core/dialects/finish-reasons.ts'
 import type { Usage } from '../../core/usage/usage.ts'
@@ -146,17 +145,10 @@ function finish({ stop_reason: reason, stop_sequence: sequence }: Json, calls: n
     : { type: 'finish', choice: 0, reason: finishReason }
 }
 
-/** The error of an `error` object, as in bodies and in the stream's `error` event. */
-function errorOf(error: unknown): GatewayError {
-  const { type, message } = isObject(error) ? error : {}
-  const kind = anthropicErrorKinds.get(textOf(type)) ?? 'upstream-failed'
-  return new GatewayError(kind, textOf(message) || 'the upstream failed', { code: textOf(type) || undefined })
-}
-
 /** A whole message. Throws `upstream-broken` on another shape. */
 export function messageResult(body: unknown): ChatEvent[] {
   if (!isObject(body)) throw broken('no object')
-  if (body.type === 'error') return [{ type: 'error', error: errorOf(body.error) }]
+  if (body.type === 'error') return [{ type: 'error', error: failureOfBody(body) }]
   if (!Array.isArray(body.content)) throw broken('no content')
   if (!textOf(body.stop_reason)) throw broken('no stop_reason')
   const blocks = new Blocks()
@@ -211,7 +203,7 @@ export function messageReader(): (frame: Frame) => readonly ChatEvent[] {
       case 'message_delta':
         return messageDelta(data, report, blocks.calls)
       case 'error':
-        return [{ type: 'error', error: errorOf(data.error) }]
+        return [{ type: 'error', error: failureOfBody(data) }]
       default:
         // `ping`, `message_stop` and unknown types, which the API's versioning policy asks clients to ignore.
         return data.type === undefined ? untyped(data) : events
@@ -221,11 +213,8 @@ export function messageReader(): (frame: Frame) => readonly ChatEvent[] {
 
 /** Some hosts name an error as they would in a body, or as their web framework does. */
 function untyped(data: Json): ChatEvent[] {
-  const { error } = data
-  const failure = error
-    ? errorOf(typeof error === 'string' ? { message: error } : error)
-    : (frameworkError(data) ?? broken('an event without a type'))
-  return [{ type: 'error', error: failure }]
+  const failure = data.error ? failureOfBody(data) : frameworkError(data)
+  return [{ type: 'error', error: failure ?? broken('an event without a type') }]
 }
 
 function messageDelta(data: Json, report: Report, calls: number): ChatEvent[] {

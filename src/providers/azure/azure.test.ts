@@ -1,4 +1,5 @@
 /** Fixtures follow learn.microsoft.com: "Azure OpenAI REST API reference", "Content filtering", "Entra ID". */
+import { classify } from '../../core/dialects/classify.ts'
 import { describe, expect, test } from 'bun:test'
 import type { Target } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
@@ -220,7 +221,7 @@ describe('answers and errors', () => {
     const message = "The response was filtered due to the prompt triggering Azure OpenAI's content management policy."
     const innererror = { code: 'ResponsibleAIPolicyViolation', content_filter_result: filtered }
     const body = { error: { message, type: null, param: 'prompt', code: 'content_filter', status: 400, innererror } }
-    expect(azure.fault!(400, body)).toEqual({
+    expect(classify({ host: 'azure', status: 400, body })).toEqual({
       kind: 'content-policy',
       message: `${message} (filtered: hate (high), jailbreak)`,
       code: 'content_filter',
@@ -244,7 +245,7 @@ describe('answers and errors', () => {
     [429, { error: { code: '429', message: 'Requests have exceeded call rate limit' } }, 'upstream-rate-limited'],
     [400, 'plain', 'upstream-refused'],
   ])('%d %j is %s', (status, body, kind) => {
-    expect(azure.fault!(status, body)!.kind).toBe(kind as never)
+    expect(classify({ host: 'azure', status, body }).kind).toBe(kind as never)
   })
 
   test('a stream that begins with filter results begins with the answer; cut anywhere it is the whole answer', () => {

@@ -12,7 +12,6 @@ import { chatAdapter } from '../openai-compatible/index.ts'
 import { chatByResponses } from '../openai-compatible/responses/index.ts'
 import { keyHeaders } from './address.ts'
 import { entraAuthorization } from './entra.ts'
-import { azureFault } from './fault.ts'
 
 const defaultVersion = '2024-05-01-preview'
 
@@ -61,5 +60,4 @@ export const azureAi: Provider = {
   textTools: true,
   embeddings: embeddingsAdapter(embeddingsHead, {}),
   authorization: entraAuthorization,
-  fault: azureFault,
 }

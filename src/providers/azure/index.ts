@@ -13,7 +13,6 @@ import { chatAdapter } from '../openai-compatible/index.ts'
 import { chatByResponses } from '../openai-compatible/responses/index.ts'
 import { apiVersionOf, azureFilesHead, azureHead, deploymentName } from './address.ts'
 import { entraAuthorization } from './entra.ts'
-import { azureFault } from './fault.ts'
 
 export { azureAi } from './foundry.ts'
 
@@ -72,6 +71,5 @@ export const azure: Provider = {
   embeddings: embeddingsAdapter(embeddingsHead, {}),
   files: { head: azureFilesHead, modelName: deploymentName },
   authorization: entraAuthorization,
-  fault: azureFault,
   chatExtras: newestChatFields,
 }

@@ -1,4 +1,5 @@
 /** Bedrock: addresses, signatures, embeddings, errors, and the configuration that leads there. */
+import { classify } from '../../core/dialects/classify.ts'
 import { describe, expect, test } from 'bun:test'
 import { chatRequest, targetOf } from '../../../tests/support/provider-rig.ts'
 import type { Target } from '../../core/provider.ts'
@@ -277,14 +278,17 @@ describe('errors', () => {
     [400, { __type: 'constructor', message: 'x' }, 'upstream-refused', 'constructor'],
     [500, null, 'upstream-failed', undefined],
   ])('%i %j', (status, body, kind, code) => {
-    expect(bedrock.fault!(status, body)).toMatchObject({ kind, ...(code !== undefined && { code }) } as object)
+    expect(classify({ host: 'bedrock', status, body })).toMatchObject({
+      kind,
+      ...(code !== undefined && { code }),
+    } as object)
   })
 
   test('a wrong signature does not show what was signed', () => {
     const message =
       'The request signature we calculated does not match. Check your key.\n\n' +
       "The Canonical String for this request should have been\n'POST\nx-amz-security-token:canary'"
-    expect(bedrock.fault!(403, { message })!.message).toBe(
+    expect(classify({ host: 'bedrock', status: 403, body: { message } }).message).toBe(
       'The request signature we calculated does not match. Check your key.',
     )
   })

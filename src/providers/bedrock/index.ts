@@ -6,7 +6,6 @@ import { bedrockHead, regionalBaseUrl } from './address.ts'
 import { bedrockAuthorization } from './authorization.ts'
 import { countCall, countResult } from './count.ts'
 import { embeddingInputsMax, embeddingsCall, embeddingsResult } from './embeddings.ts'
-import { awsFault } from './fault.ts'
 import { converseReader, converseResult } from './read.ts'
 import { converseBody } from './request.ts'
 
@@ -38,5 +37,4 @@ export const bedrock: Provider = {
   embeddings: { request: embeddingsCall, result: embeddingsResult, inputsMax: embeddingInputsMax },
   countTokens: { request: countCall, result: countResult },
   authorization: bedrockAuthorization,
-  fault: (status, body) => awsFault(status, body),
 }

@@ -1,14 +1,14 @@
 /** Answers of Converse, whole or streamed, as events. Both are read by one class, so that they give the same events. */
+import { failureOfBody } from '../../core/dialects/classify.ts'
 import type { ChatEvent } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { converseFinishReasons, endingOf } from '../../core/dialects/finish-reasons.ts'
 import type { Frame } from '../../lib/frame.ts'
-import { isObject, objectOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
+import { isObject, jsonOrText, objectOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { answerTool } from '../anthropic/structured.ts'
 import { errorLast } from '../fault.ts'
 import { broken } from '../json.ts'
-import { streamError } from './fault.ts'
 import { converseUsage } from './usage.ts'
 
 /** An open tool-use block: a tool call, or the answer to a `response_format` that was sent as a forced tool. */
@@ -139,6 +139,16 @@ export function converseResult(body: unknown): ChatEvent[] {
     ...answer.finish(body.stopReason, body.additionalModelResponseFields),
     ...usage(body),
   ])
+}
+
+/** The error of a stream's exception event, such as `throttlingException`. */
+function streamError(event: string, data: string): GatewayError {
+  const given = jsonOrText(data)
+  const body: Json = isObject(given) ? given : { message: given }
+  const name = event === 'error' ? textOf(body.code) : event.charAt(0).toUpperCase() + event.slice(1)
+  const isSaid = textOf(body.message) !== '' || textOf(body.originalMessage) !== ''
+  const message = `the upstream broke off its answer (${name || event})`
+  return failureOfBody(isSaid ? body : { ...body, message }, { name })
 }
 
 /** A fresh reader of a stream. Throws on what is not JSON. */

@@ -1,4 +1,5 @@
 /** Fixtures follow docs.cohere.com: "Streaming", "Tool use", "Citations", "Embed", "Rerank". */
+import { classify } from '../../core/dialects/classify.ts'
 import { describe, expect, test } from 'bun:test'
 import type { ChatRequest } from '../../core/hub/chat.ts'
 import type { EmbeddingsRequest } from '../../core/hub/embeddings.ts'
@@ -184,7 +185,7 @@ describe('answers', () => {
     [498, { message: 'blocked' }, 'content-policy'],
     [503, {}, 'upstream-overloaded'],
   ])('%d %j is %s', (status, body, kind) => {
-    expect(cohere.fault!(status, body)!.kind).toBe(kind as never)
+    expect(classify({ host: 'cohere', status, body }).kind).toBe(kind as never)
   })
 })
 

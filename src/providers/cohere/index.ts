@@ -1,8 +1,7 @@
 /** Cohere: chat, embeddings and reranking of its v2 API (docs.cohere.com/reference). */
 import { headOf } from '../../core/call-heads.ts'
-import type { Provider, Target, UpstreamFault } from '../../core/provider.ts'
+import type { Provider, Target } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
-import { generalFault } from '../fault.ts'
 import { embedBody, embedInputsMax, embedResult } from './embeddings.ts'
 import { chatReader, chatResult, isMessageEnd } from './read.ts'
 import { chatBody } from './request.ts'
@@ -23,12 +22,6 @@ function cohereHead(target: Target, path: string): CallHead {
 const chatHead = (target: Target): CallHead => cohereHead(target, 'chat')
 const embedHead = (target: Target): CallHead => cohereHead(target, 'embed')
 const rerankHead = (target: Target): CallHead => cohereHead(target, 'rerank')
-
-/** Cohere's own status codes: 498 = blocked content, 499 = cancelled (docs.cohere.com/reference/errors). */
-function fault(status: number, body: unknown): UpstreamFault {
-  const general = generalFault(status, body)
-  return status === 498 ? { ...general, kind: 'content-policy' } : general
-}
 
 /** `cohere/...`: calls in its own rerank dialect are forwarded, everything else is translated. */
 export const cohere: Provider = {
@@ -53,5 +46,4 @@ export const cohere: Provider = {
     request: (request, target) => ({ head: headOf(target, rerankHead), ...rerankBody(request, target.model) }),
     result: rerankResult,
   },
-  fault,
 }

@@ -3,7 +3,7 @@
  * the equivalent stream, so that both give the same events.
  */
 import type { ChatEvent } from '../../core/hub/chat.ts'
-import { failureOfBody, frameworkError } from '../../core/dialects/error-body.ts'
+import { failureOfBody, frameworkError } from '../../core/dialects/classify.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { cohereFinishReasons, endingOf } from '../../core/dialects/finish-reasons.ts'
 import type { Usage } from '../../core/usage/usage.ts'

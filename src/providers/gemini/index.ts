@@ -5,7 +5,6 @@ import type { CallHead } from '../../core/transport.ts'
 import { countResult } from './count.ts'
 import { batchEmbedBody, batchEmbedResult, batchInputsMax, embeddingInput } from './embeddings.ts'
 import { geminiFieldRules } from './field-rules.ts'
-import { googleFault } from './fault.ts'
 import { imagesBody, imagesResult, isImagen } from './images.ts'
 import { generateReader, generateResult } from './read.ts'
 import { generateBody } from './request.ts'
@@ -102,6 +101,5 @@ export const gemini: Provider = {
     request: (request, target) => ({ head: generateHead(target, false), ...speechBody(request) }),
     result: speechResult,
   },
-  fault: googleFault,
   chatExtras: geminiChatExtras,
 }

@@ -1,4 +1,5 @@
 /** Answers of Gemini: whole and streamed give the same events, errors are named, signatures keep their parts. */
+import { classify } from '../../core/dialects/classify.ts'
 import { describe, expect, test } from 'bun:test'
 import type { ChatEvent, ChatRequest } from '../../core/hub/chat.ts'
 import { readCallId } from '../../core/dialects/call-signature.ts'
@@ -323,7 +324,7 @@ describe('ends and errors', () => {
     [504, 'DEADLINE_EXCEEDED', 'late', 'upstream-timeout'],
   ])('%d %s "%s" is %s', (code, status, message, kind) => {
     for (const body of [{ error: { code, message, status } }, [{ error: { code, message, status } }]]) {
-      const fault = gemini.fault!(code, body)!
+      const fault = classify({ host: 'gemini', status: code, body })
       expect(fault).toMatchObject({ kind: kind as never, message })
       // Clients look for OpenAI's `context_length_exceeded`.
       expect(fault.code).toBe(kind === 'context-too-long' ? undefined : status)
@@ -333,19 +334,30 @@ describe('ends and errors', () => {
   test('RetryInfo is read, bodies of other shapes fall back to the status', () => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '37.5s' }]
     expect(
-      gemini.fault!(429, { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'm', details } })!.retryAfterMs,
+      classify({
+        host: 'gemini',
+        status: 429,
+        body: { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'm', details } },
+      }).retryAfterMs,
     ).toBe(37_500)
     expect(
-      gemini.fault!(400, {
-        error: {
-          code: 400,
-          status: 'INVALID_ARGUMENT',
-          message: "The prompt violates Google's Responsible AI practices",
+      classify({
+        host: 'gemini',
+        status: 400,
+        body: {
+          error: {
+            code: 400,
+            status: 'INVALID_ARGUMENT',
+            message: "The prompt violates Google's Responsible AI practices",
+          },
         },
-      })!.kind,
+      }).kind,
     ).toBe('content-policy')
-    expect(gemini.fault!(502, '<html>')!.kind).toBe('upstream-broken')
-    expect(gemini.fault!(429, { error: 'slow' })).toMatchObject({ kind: 'upstream-rate-limited', message: 'slow' })
+    expect(classify({ host: 'gemini', status: 502, body: '<html>' }).kind).toBe('upstream-broken')
+    expect(classify({ host: 'gemini', status: 429, body: { error: 'slow' } })).toMatchObject({
+      kind: 'upstream-rate-limited',
+      message: 'slow',
+    })
   })
 })
 

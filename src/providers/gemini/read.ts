@@ -1,7 +1,7 @@
 /** Answers of `generateContent` as events. Each frame of a stream is such an answer, so one reader serves both. */
 import { createHash } from 'node:crypto'
 import type { ChatEvent } from '../../core/hub/chat.ts'
-import { frameworkError } from '../../core/dialects/error-body.ts'
+import { frameworkError, namedError } from '../../core/dialects/classify.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { endingOf, geminiFinishReason, geminiFinishReasons, withCalls } from '../../core/dialects/finish-reasons.ts'
 import { GeminiUsage } from '../../core/usage/gemini-usage.ts'
@@ -10,7 +10,6 @@ import { isObject, listOf, objectOf, objectsOf, textOf } from '../../lib/json/js
 import type { Json } from '../../lib/json/json-values.ts'
 import { errorLast } from '../fault.ts'
 import { citationsOf } from './citations.ts'
-import { errorIn } from './fault.ts'
 import { broken } from '../json.ts'
 import { placeSignature } from './signature.ts'
 import type { SignedKind } from './signature.ts'
@@ -46,7 +45,7 @@ class AnswerReader {
 
   /** The events of one answer or one frame of a stream. Throws `upstream-broken` on another shape. */
   read(body: unknown): ChatEvent[] {
-    const error = errorIn(body)
+    const error = namedError(body)
     if (error) return [{ type: 'error', error }]
     if (!isObject(body)) throw broken('no object')
     const failure = body.candidates === undefined ? frameworkError(body) : undefined

@@ -2,7 +2,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { SpeechRequest, SpeechResult } from '../../core/hub/speech.ts'
 import { objectOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
-import { errorIn } from './fault.ts'
+import { namedError } from '../../core/dialects/classify.ts'
 import { broken } from '../json.ts'
 import type { GeminiBody } from './request.ts'
 import { readGeminiUsage } from '../../core/usage/gemini-usage.ts'
@@ -50,7 +50,7 @@ export function speechBody(request: SpeechRequest): GeminiBody {
  * `upstream-failed` or `upstream-broken` where there is none.
  */
 export function speechResult(body: unknown, request: SpeechRequest): SpeechResult {
-  const error = errorIn(body)
+  const error = namedError(body)
   if (error) throw error
   const [candidate] = objectsOf(objectOf(body).candidates)
   const clips = objectsOf(objectOf(candidate?.content).parts)

@@ -11,7 +11,6 @@ import type { CallHead } from '../../core/transport.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { answerChat, splitTokens } from './chat.ts'
 import type { LocalAnswer, LocalChoice } from './chat.ts'
-import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
 import { chatAdapter } from '../openai-compatible/index.ts'
 import { answerCompletion } from './completions.ts'
@@ -215,5 +214,4 @@ export const local: Provider = {
     }
   },
   files: { head: (_target, path) => headOf(path.slice(1)) },
-  fault: generalFault,
 }

@@ -1,4 +1,5 @@
 /** The built-in models: bounded, deterministic, and marked as simulated. */
+import { classify } from '../../core/dialects/classify.ts'
 import { describe, expect, test } from 'bun:test'
 import { inflateSync } from 'node:zlib'
 import { expectConforms, streamData } from '../../../tests/support/openai-conformance.ts'
@@ -15,7 +16,7 @@ const jsonOf = (answer: InProcessAnswer): any => JSON.parse(textOf(answer))
 function refusal(operation: string, body: object): { message: string; param: string } {
   const answer = ask(operation, body)
   expect([answer.status, answer.contentType]).toEqual([400, 'application/json'])
-  expect(local.fault!(400, jsonOf(answer))).toMatchObject({
+  expect(classify({ host: 'local', status: 400, body: jsonOf(answer) })).toMatchObject({
     kind: 'upstream-refused',
     message: jsonOf(answer).error.message,
   })

@@ -1,3 +1,4 @@
+import { classify } from '../../core/dialects/classify.ts'
 import { expect, test } from 'bun:test'
 import type { InProcessAnswer, InProcessFile } from '../../core/provider.ts'
 import { local } from './index.ts'
@@ -17,7 +18,7 @@ function refusal(operation: string, body: object): { message: string; param: str
   const answer = ask(operation, body)
   expect(performance.now() - fromMs).toBeLessThan(500)
   expect([answer.status, answer.contentType]).toEqual([400, 'application/json'])
-  expect(local.fault!(400, jsonOf(answer))).toMatchObject({
+  expect(classify({ host: 'local', status: 400, body: jsonOf(answer) })).toMatchObject({
     kind: 'upstream-refused',
     message: jsonOf(answer).error.message,
   })

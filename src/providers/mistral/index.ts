@@ -5,9 +5,8 @@
 import { headOf } from '../../core/call-heads.ts'
 import { fieldRules, noFieldRules } from '../../core/dialects/field-rules.ts'
 import type { FieldRules } from '../../core/dialects/field-rules.ts'
-import type { Provider, Target, UpstreamFault } from '../../core/provider.ts'
+import type { Provider, Target } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
-import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
 import { compatibleHead } from '../openai-compatible/head.ts'
 import { chatReader, chatResult, isDone } from '../openai-compatible/read.ts'
@@ -20,14 +19,6 @@ const embeddingsHead = (target: Target): CallHead => compatibleHead(target, 'ope
 
 /** The differences of embeddings, the only operation that is forwarded as JSON. */
 const embeddingsRules: FieldRules = { fields: fieldRules(['user'], { dimensions: 'output_dimension' }) }
-
-function fault(status: number, body: unknown): UpstreamFault {
-  const { message, type, code } = (body ?? {}) as { message?: unknown; type?: unknown; code?: unknown }
-  // Validation errors are `{message: {detail: [{loc, msg}]}}`.
-  const general = generalFault(status, typeof message === 'object' && message !== null ? message : body)
-  const unknownModel = type === 'invalid_model' || String(code) === '1500'
-  return status === 400 && unknownModel ? { ...general, kind: 'model-not-found' } : general
-}
 
 /** `mistral/...`: embeddings and transcriptions are forwarded; chat and moderations are translated for every client. */
 export const mistral: Provider = {
@@ -58,6 +49,5 @@ export const mistral: Provider = {
     }),
     result: moderationsResult,
   },
-  fault,
   chatExtras: ['prediction', 'prompt_cache_key'],
 }

@@ -1,4 +1,5 @@
 /** Fixtures follow docs.mistral.ai: "Chat Completion", "Reasoning", "Function calling", "Moderation", "FIM". */
+import { classify } from '../../core/dialects/classify.ts'
 import { describe, expect, test } from 'bun:test'
 import type { ChatRequest, Message } from '../../core/hub/chat.ts'
 import { chatRequest, dataEvents, joined, readStream, targetOf } from '../../../tests/support/provider-rig.ts'
@@ -123,7 +124,7 @@ describe('answers', () => {
       'Service tier',
     ],
   ])('%d %j is %s', (status, body, kind, words) => {
-    const fault = mistral.fault!(status, body)!
+    const fault = classify({ host: 'mistral', status, body })
     expect(fault.kind).toBe(kind as never)
     expect(fault.message).toContain(words)
   })

@@ -6,7 +6,6 @@
 import { headOf } from '../../core/call-heads.ts'
 import type { Provider, Target } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
-import { generalFault } from '../fault.ts'
 import { embedBody, embedResult } from './embeddings.ts'
 import { chatReader, chatResult, isDone } from './read.ts'
 import { chatBody } from './request.ts'
@@ -49,5 +48,4 @@ export const ollama: Provider = {
     request: (request, target) => ({ head: headOf(target, embedHead), ...embedBody(request, target) }),
     result: embedResult,
   },
-  fault: generalFault,
 }

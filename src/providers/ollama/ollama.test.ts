@@ -1,4 +1,5 @@
 /** Fixtures follow Ollama's docs/api.md and docs/openapi.yaml. */
+import { classify } from '../../core/dialects/classify.ts'
 import { describe, expect, test } from 'bun:test'
 import type { ChatRequest } from '../../core/hub/chat.ts'
 import { chatRequest, joined, readStream, targetOf } from '../../../tests/support/provider-rig.ts'
@@ -130,7 +131,7 @@ describe('answers', () => {
     [503, { error: 'server busy, please try again. maximum pending requests exceeded' }, 'upstream-overloaded'],
     [401, { error: 'unauthorized' }, 'upstream-credentials'],
   ])('%d %j is %s', (status, body, kind) => {
-    expect(ollama.fault!(status, body)).toMatchObject({ kind: kind as never, message: body.error })
+    expect(classify({ host: 'ollama', status, body })).toMatchObject({ kind: kind as never, message: body.error })
   })
 })
 

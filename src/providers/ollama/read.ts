@@ -3,6 +3,7 @@
  * of one line.
  */
 import type { ChatEvent } from '../../core/hub/chat.ts'
+import { failureOfBody } from '../../core/dialects/classify.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { endingOf, ollamaFinishReasons, withCalls } from '../../core/dialects/finish-reasons.ts'
 import type { Usage } from '../../core/usage/usage.ts'
@@ -11,7 +12,7 @@ import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { countOf } from '../../core/usage/usage-fields.ts'
 import { broken } from '../json.ts'
-import { errorLast, generalFault } from '../fault.ts'
+import { errorLast } from '../fault.ts'
 
 /** A whole answer. Throws `upstream-broken` on another shape. */
 export function chatResult(body: unknown): ChatEvent[] {
@@ -41,7 +42,7 @@ class Answer {
 
   read(line: unknown): ChatEvent[] {
     if (!isObject(line)) throw broken('a line that is no object')
-    if (line.error !== undefined) return [errorEvent(line)]
+    if (line.error !== undefined) return [{ type: 'error', error: failureOfBody(line) }]
     if (!isObject(line.message) && line.done !== true) throw broken('no message')
     const message = isObject(line.message) ? line.message : {}
     const events = this.#start(line)
@@ -94,12 +95,6 @@ class Answer {
     if (usage) events.push({ type: 'usage', usage })
     return errorLast(events)
   }
-}
-
-function errorEvent(line: Json): ChatEvent {
-  // An error in a stream has no status: the server failed after it began to answer.
-  const { kind, message } = generalFault(500, line)
-  return { type: 'error', error: new GatewayError(kind, message) }
 }
 
 /** The output's count is absent for 0; without a valid count of the input the usage is undefined. */

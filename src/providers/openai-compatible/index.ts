@@ -5,7 +5,6 @@ import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { ChatAdapter, Dialect, MakeHead, Provider, Target } from '../../core/provider.ts'
 import { hostRule } from '../../../rules/hosts.ts'
 import { neverReasons, openaiRule } from '../../../rules/openai.ts'
-import { generalFault } from '../fault.ts'
 import { embeddingsAdapter } from './embeddings.ts'
 import { compatibleHead, headAt } from './head.ts'
 import type { CompatibleDialect } from './head.ts'
@@ -71,7 +70,6 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
     ...(row.embeddings === 'plain' && { embedsTextOnly: true }),
     ...(row.rerank && { rerank: rerankAdapter(headMaker('jina-rerank'), row.rerank) }),
     ...(row.files && { files: { head: headAt } }),
-    fault: generalFault,
     ...(row.newestParams && { chatExtras: newestChatFields }),
   }
 }

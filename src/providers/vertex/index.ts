@@ -2,15 +2,13 @@
 import { headOf } from '../../core/call-heads.ts'
 import type { ChatEvent } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Provider, Target, TranslatedCall, UpstreamFault } from '../../core/provider.ts'
+import type { Provider, Target, TranslatedCall } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import { anthropic } from '../anthropic/index.ts'
 import { isMessageStop, messageReader, messageResult } from '../anthropic/read.ts'
 import { countResult } from '../gemini/count.ts'
 import { embeddingInput } from '../gemini/embeddings.ts'
-import { googleFault } from '../gemini/fault.ts'
 import { geminiFieldRules } from '../gemini/field-rules.ts'
 import { imagesBody, imagesResult, isImagen } from '../gemini/images.ts'
 import { geminiChatExtras } from '../gemini/index.ts'
@@ -47,10 +45,6 @@ const isFromClaude = (body: unknown): boolean => isObject(body) && typeof body.t
 function chatReader(): (frame: Frame) => readonly ChatEvent[] {
   let read: ((frame: Frame) => readonly ChatEvent[]) | undefined
   return frame => (read ??= isFromClaude(JSON.parse(frame.data)) ? messageReader() : generateReader())(frame)
-}
-
-function fault(status: number, body: unknown): UpstreamFault | undefined {
-  return isFromClaude(body) ? anthropic.fault!(status, body) : googleFault(status, body)
 }
 
 /** `vertex_ai/...`: the dialect depends on the model's name. Gemini's is forwarded, Claude's is always translated. */
@@ -115,6 +109,5 @@ export const vertex: Provider = {
     result: speechResult,
   },
   authorization: vertexAuthorization,
-  fault,
   chatExtras: geminiChatExtras,
 }

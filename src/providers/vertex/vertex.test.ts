@@ -1,4 +1,5 @@
 /** Vertex AI: addresses, tokens, Claude in its envelope, and the configuration that leads there. */
+import { classify } from '../../core/dialects/classify.ts'
 import { describe, expect, test } from 'bun:test'
 import { createVerify, generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, writeFileSync } from 'node:fs'
@@ -240,12 +241,19 @@ describe('Claude', () => {
   }
 
   test('errors of both vendors', () => {
-    expect(vertex.fault!(529, { type: 'error', error: { type: 'overloaded_error', message: 'busy' } })!.kind).toBe(
-      'upstream-overloaded',
-    )
     expect(
-      vertex.fault!(404, [{ error: { code: 404, status: 'NOT_FOUND', message: 'Publisher Model was not found' } }])!
-        .kind,
+      classify({
+        host: 'vertex_ai',
+        status: 529,
+        body: { type: 'error', error: { type: 'overloaded_error', message: 'busy' } },
+      }).kind,
+    ).toBe('upstream-overloaded')
+    expect(
+      classify({
+        host: 'vertex_ai',
+        status: 404,
+        body: [{ error: { code: 404, status: 'NOT_FOUND', message: 'Publisher Model was not found' } }],
+      }).kind,
     ).toBe('model-not-found')
   })
 })

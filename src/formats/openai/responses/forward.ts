@@ -2,6 +2,7 @@
  * The forward lane of the Responses dialect. The gateway itself keeps conversations and runs calls in the
  * background, so that what reaches the upstream stands on its own.
  */
+import { failureOfBody } from '../../../core/dialects/classify.ts'
 import type { ForwardedAnswer, ForwardRules } from '../../../core/format.ts'
 import { readResponsesUsage } from '../../../core/usage/responses-usage.ts'
 import type { FieldRules } from '../../../core/dialects/field-rules.ts'
@@ -11,7 +12,6 @@ import { commonEdits } from '../../common/forward-edits.ts'
 import { editedAnswer, readAnswerWith } from '../../common/whole-answer.ts'
 import { broken } from '../chunk-content.ts'
 import { ResponsesRelay } from './relay.ts'
-import { failureOf } from './response-object.ts'
 import { ownPrefix, decodeProof } from './encrypted-reasoning.ts'
 
 /** Done here: an upstream knows neither our ids nor our runs. */
@@ -43,7 +43,7 @@ function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
   const body = readAnswerWith(bytes, 'output')
   const status = body.has('status') ? body.get('status') : 'completed'
   const usage = readResponsesUsage(name => body.get(name))
-  if (status === 'failed') throw failureOf(body.get('error')).withUsage(usage)
+  if (status === 'failed') throw failureOfBody({ error: body.get('error') }).withUsage(usage)
   if (status !== 'completed' && status !== 'incomplete') throw broken("the upstream's answer is not finished")
   const changes: Edit[] = body.get('model') === publicModel ? [] : [{ set: 'model', json: JSON.stringify(publicModel) }]
   return { body: editedAnswer(body, changes), usage }

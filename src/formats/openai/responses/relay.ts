@@ -2,7 +2,7 @@
  * A stream of the Responses dialect on its way to a client of the same dialect. Each event is parsed to be judged; only
  * those that carry the whole response are written anew, of all others the text goes out as it came.
  */
-import { frameworkError } from '../../../core/dialects/error-body.ts'
+import { failureOfBody, frameworkError } from '../../../core/dialects/classify.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { readResponsesUsage } from '../../../core/usage/responses-usage.ts'
 import type { Usage } from '../../../core/usage/usage.ts'
@@ -10,7 +10,7 @@ import type { Frame } from '../../../lib/frame.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { EventRelay } from '../../common/event-relay.ts'
-import { failureOf, responseError, sseEvent } from './response-object.ts'
+import { responseError, sseEvent } from './response-object.ts'
 
 /** Say that the connection is alive; '' = an event without a name. */
 const silentEvents = new Set(['keepalive', 'ping', ''])
@@ -75,7 +75,7 @@ export class ResponsesRelay extends EventRelay {
     this.#sequence = typeof body.sequence_number === 'number' ? body.sequence_number : this.#sequence + 1
     if (wholeEvents.has(type)) return this.#whole(type, body)
     if (type === 'error') {
-      this.failure = failureIn(body)
+      this.failure = failureOfBody(body)
       return ''
     }
     if (type.endsWith('.delta')) this.#delta(body.delta)
@@ -102,7 +102,7 @@ export class ResponsesRelay extends EventRelay {
     this.#response = response
     this.usage = readResponsesUsage(name => response[name]) ?? this.usage
     if (type === 'response.failed') {
-      this.failure = failureOf(response.error)
+      this.failure = failureOfBody({ error: response.error })
       return ''
     }
     if (type === 'response.completed' || type === 'response.incomplete') {
@@ -119,10 +119,4 @@ export class ResponsesRelay extends EventRelay {
 function typeOf(body: Json, event: string | undefined): string {
   if (typeof body.type === 'string') return body.type
   return body.error || frameworkError(body) ? 'error' : (event ?? '')
-}
-
-function failureIn(body: Json): GatewayError {
-  const error = body.error || (body.message === undefined ? undefined : body)
-  if (!error) return frameworkError(body) ?? failureOf(body)
-  return failureOf(typeof error === 'string' ? { message: error } : error)
 }

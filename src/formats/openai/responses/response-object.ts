@@ -1,5 +1,5 @@
 /** The Response object, as the API reference describes it ("The response object"). */
-import { GatewayError } from '../../../core/errors.ts'
+import type { GatewayError } from '../../../core/errors.ts'
 import type { FaultKind } from '../../../core/errors.ts'
 import { isObject, objectOf } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
@@ -67,15 +67,6 @@ const errorCodes: Partial<Record<FaultKind, string>> = {
 /** `error` of a failed response. */
 export function responseError(error: GatewayError): { code: string; message: string } {
   return { code: errorCodes[error.kind] ?? 'server_error', message: error.message }
-}
-
-/** The upstream's own words about an answer that failed, `{code, message}`. */
-export function failureOf(error: unknown): GatewayError {
-  const { code, message } = isObject(error) ? error : {}
-  const kind = code === 'rate_limit_exceeded' ? 'upstream-rate-limited' : 'upstream-failed'
-  return new GatewayError(kind, typeof message === 'string' && message !== '' ? message : 'the upstream failed', {
-    code: typeof code === 'string' ? code : undefined,
-  })
 }
 
 /** One event of a stream. The type stands twice: in the event's name and in its data. */

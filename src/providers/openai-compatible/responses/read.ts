@@ -1,8 +1,7 @@
 /** OpenAI's Responses, whole and streamed, as events (API reference, "The response object", "Streaming events"). */
 import type { ChatEvent, FinishReason } from '../../../core/hub/chat.ts'
-import { readErrorBody } from '../../../core/dialects/error-body.ts'
+import { failureOfBody } from '../../../core/dialects/classify.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import type { FaultKind } from '../../../core/errors.ts'
 import { endingOf, responsesFinishReasons } from '../../../core/dialects/finish-reasons.ts'
 import { readResponsesUsage } from '../../../core/usage/responses-usage.ts'
 import { freeTextArguments } from '../../../core/hub/tool-arguments.ts'
@@ -71,9 +70,7 @@ function start(response: Json): ChatEvent {
 
 /** Of `{error}`, of a failed Response, and of the event `error`. */
 function errorEvent(body: Json): ChatEvent {
-  const { message, code } = readErrorBody(body)
-  const kind: FaultKind = code === 'rate_limit_exceeded' ? 'upstream-rate-limited' : 'upstream-failed'
-  return { type: 'error', error: new GatewayError(kind, message || 'the upstream failed', { code }) }
+  return { type: 'error', error: failureOfBody(body.error ? { error: body.error } : body) }
 }
 
 /** What is known of an item of the output. */
