@@ -85,9 +85,10 @@ export interface Policy {
    */
   admitAttempt?(call: Call): boolean | Promise<boolean>
   /**
-   * Asked before a call is passed on to another model: false = this model is passed over. Must not throw.
+   * Asked before a call is passed on to another model: an error = this model is passed over, and the call fails with
+   * it where no other model takes its place. Must not throw.
    */
-  admitModel?(call: Call, model: string): boolean | Promise<boolean>
+  admitModel?(call: Call, model: string): Promise<GatewayError | undefined>
   /** Asked when every attempt has failed: a Reply in place of the error. The first one is used. */
   failed?(call: Call, error: GatewayError): Reply | undefined
   /** Called for each attempt when it has failed or has begun an answer. Must not throw or wait. */

@@ -109,6 +109,14 @@ for (const backend of backends())
       expect((await call(key, 'two')).status).toBe(429)
     })
 
+    test('where no fallback has room the client hears of its budget, not of the failure before it', async () => {
+      const key = await gateway.key({ model_max_budget: { two: budget(0.001), three: budget(0.001) } })
+      const refused = await call(key, 'down')
+      expect([refused.status, refused.asked]).toEqual([429, ['down']])
+      expect(refused.message).toContain('Budget has been exceeded')
+      expect(refused.message).toContain("'two'")
+    })
+
     test('requests and tokens a minute of a model count what it was sent', async () => {
       const key = await gateway.key({ model_rpm_limit: { two: 1 }, model_tpm_limit: { down: 60, three: 1000 } })
       expect(await call(key, 'down')).toMatchObject({ status: 200, asked: ['down', 'two'] })

@@ -15,10 +15,17 @@ export async function isAdmitted(policies: CallPolicies, call: Call): Promise<bo
   return true
 }
 
-/** Before a call is passed on to another model. false = the limits and budgets of this model have no room for it. */
-export async function isModelAdmitted({ admitModel }: CallPolicies, call: Call, model: string): Promise<boolean> {
-  for (const policy of admitModel) if (!(await policy.admitModel(call, model))) return false
-  return true
+/** Before a call is passed on to another model: which limit or budget of this model has no room for it, if any. */
+export async function modelRefusal(
+  { admitModel }: CallPolicies,
+  call: Call,
+  model: string,
+): Promise<GatewayError | undefined> {
+  for (const policy of admitModel) {
+    const refusal = await policy.admitModel(call, model)
+    if (refusal) return refusal
+  }
+  return undefined
 }
 
 /**

@@ -7,7 +7,7 @@ import { toGatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import type { Limiter } from '../../core/tenancy/limits.ts'
 import type { UpstreamNotes } from '../../core/upstream-notes.ts'
-import { hasRoom, isAdmitted, isModelAdmitted } from '../admission/attempt-admission.ts'
+import { hasRoom, isAdmitted, modelRefusal } from '../admission/attempt-admission.ts'
 import type { CallControl } from '../call-control.ts'
 import { Cooldowns } from './cooldown.ts'
 import type { Cooldown } from './cooldown.ts'
@@ -120,11 +120,17 @@ export class Router {
       return await this.#fallBack(control, error)
     } catch (thrown) {
       // The own deployments were in cooldown, and no fallback has answered.
-      if (!passedOver || toGatewayError(thrown).retry === 'never') throw thrown
+      const failure = toGatewayError(thrown)
+      const isFinal = failure.retry === 'never'
+      if (!passedOver || (isFinal && call.attempts > 0)) throw thrown
       if (!this.#choice.evenCooling(call, call.candidates, nothingTried)) throw thrown
       call.attemptedModel = ''
       if (!hasRoom(call, 0) || !(await isAdmitted(this.#parts.policies, call))) throw thrown
-      return await this.#tryGroup(control, { group: call.candidates, others: [], failed: undefined })
+      const own = { group: call.candidates, others: [], failed: undefined }
+      return await this.#tryGroup(control, own).catch(last => {
+        // No fallback had room for the call: that can be mended.
+        throw isFinal ? failure : last
+      })
     }
   }
 
@@ -139,16 +145,22 @@ export class Router {
     const lenient = [...call.lenientModels]
     let from = call.candidates[0]!.modelName
     let last = error
+    let withoutRoom: GatewayError | undefined
     for (;;) {
       const list = last.kind === 'context-too-long' ? larger : last.kind === 'content-policy' ? lenient : others
       const next = list !== others || last.retry !== 'never' ? list.shift() : undefined
-      if (!next) throw last
+      // A conversation that is too long is shortened by its client; of other failures the budget is what can be mended.
+      if (!next) throw list === others && call.fallbacks === 0 ? (withoutRoom ?? last) : last
       const { name, deployments } = next
       // Empty where no deployment of the model can be given the files of the call.
       const group = call.namedFiles ? await call.namedFiles.among(deployments, name).catch(() => []) : deployments
       if (group.length === 0) continue
       if (!hasRoom(call, 0)) throw last
-      if (!(await isModelAdmitted(this.#parts.policies, call, name))) continue
+      const refusal = await modelRefusal(this.#parts.policies, call, name)
+      if (refusal) {
+        withoutRoom ??= refusal
+        continue
+      }
       call.attemptedModel = name
       if (!(await isAdmitted(this.#parts.policies, call))) throw last
       call.fallbacks++

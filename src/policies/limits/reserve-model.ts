@@ -6,11 +6,14 @@ import { chargeList } from '../../core/tenancy/budget-charge.ts'
 import type { BudgetCharge } from '../../core/tenancy/budget-charge.ts'
 import type { Call, ModelReservation } from '../../core/call.ts'
 import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
-import type { BudgetAmount, Limiter, LimitScope, OwnUses } from '../../core/tenancy/limits.ts'
+import type { BudgetAmount, Limiter, LimitRefusal, LimitScope, OwnUses } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { ModelLimits } from '../../accounts/limits/limit-scopes.ts'
 import type { CallLimits } from './call-limits.ts'
+import { GatewayError, toGatewayError } from '../../core/errors.ts'
+import { clientClosed } from '../../core/request.ts'
 import { bodyTokens } from './body-tokens.ts'
+import { refused } from './refusal.ts'
 
 interface ModelParts {
   readonly limiter: Limiter
@@ -20,27 +23,33 @@ interface ModelParts {
 
 /**
  * Takes what holds for the model alone: a request, the tokens of the body, and the most that a request of the call can
- * cost. false = there is no room, also where that would come with the end of others.
+ * cost. An error = there is no room, also where that would come with the end of others.
  */
-export async function admitModel(parts: ModelParts, call: Call, model: string): Promise<boolean> {
+export async function admitModel(parts: ModelParts, call: Call, model: string): Promise<GatewayError | undefined> {
   const { caller, tags, endUser, models } = call
   const next = await parts.limits.ofCall({ caller, tags, endUser, model, models })
   const own = await parts.limits.ofCall(call)
   const scopes = scopesOf(parts, next)
-  if (scopes.length === 0 && scopesOf(parts, own).length === 0) return true
+  if (scopes.length === 0 && scopesOf(parts, own).length === 0) return undefined
   const known = (call.modelReservations ??= [
     { model: '', scopes: scopesOf(parts, own), nanoUsd: call.reserved?.nanoUsd ?? 0, taken: [] },
   ])
-  if (known.some(one => one.model === model)) return true
+  if (known.some(one => one.model === model)) return undefined
   const taken = new Set(known.flatMap(one => one.scopes.map(scope => scope.id)))
   const fresh = scopes.filter(scope => !taken.has(scope.id))
   const nanoUsd = boundOf(call)
-  if (nanoUsd === null) return false
+  if (nanoUsd === null) return unpriced(model)
   const more: ModelReservation = { model, scopes, nanoUsd, taken: [] }
-  if (!(await take(parts, call, { into: more, scopes: fresh, tokens: bodyTokens(call), nanoUsd }))) return false
-  call.modelReservations = [...known, more]
-  return true
+  const refusal = await take(parts, call, { into: more, scopes: fresh, tokens: bodyTokens(call), nanoUsd })
+  if (!refusal) call.modelReservations = [...known, more]
+  return refusal
 }
+
+const unpriced = (model: string): GatewayError =>
+  new GatewayError(
+    'budget-exceeded',
+    `the fallback '${model}' has a budget, and what a call of it costs is not known: give the model its prices`,
+  )
 
 function scopesOf({ clock }: ModelParts, { ofModel, modelPlan }: ModelLimits): readonly LimitScope[] {
   return modelPlan ? [...ofModel, ...modelPlan.at(clock.epochMs()).scopes] : ofModel
@@ -62,28 +71,35 @@ interface ModelReservationRequest {
   readonly nanoUsd: number
 }
 
-/** Without a wait for others: the call has waited for its upstreams already. */
+/** Without a wait for others: the call has waited for its upstreams already. undefined = it is taken. */
 async function take(
   { limiter }: Pick<ModelParts, 'limiter'>,
   call: Call,
   { into, scopes, tokens, nanoUsd }: ModelReservationRequest,
-): Promise<boolean> {
-  if (scopes.length === 0) return true
+): Promise<GatewayError | undefined> {
+  if (scopes.length === 0) return undefined
   try {
     await limiter.prepare(scopes)
-    if (nanoUsd > 0 && scopes.some(scope => limiter.budgetLeft(scope) < nanoUsd)) return false
+    const full = nanoUsd > 0 ? scopes.find(scope => limiter.budgetLeft(scope) < nanoUsd) : undefined
+    if (full) return refused({}, withoutRoom(full, limiter.budgetLeft(full), call.startedAtMs))
     const verdict = await limiter.take(scopes, tokens, nanoUsd)
-    if (!verdict.allowed) return false
+    if (!verdict.allowed) return refused({}, verdict)
     if (call.client.left) {
       verdict.release(0)
-      return false
+      return clientClosed()
     }
     into.taken.push(verdict)
-    return true
-  } catch {
+    return undefined
+  } catch (thrown) {
     // What cannot be checked is not spent.
-    return false
+    return toGatewayError(thrown)
   }
+}
+
+function withoutRoom({ id, budget }: LimitScope, remaining: number, nowMs: number): LimitRefusal {
+  const resetMs = budget?.endMs == null ? Infinity : budget.endMs - nowMs
+  const state = { limit: budget?.maxNanoUsd ?? 0, remaining, resetMs }
+  return { allowed: false, scope: id, kind: 'budget', state, retryAfterMs: resetMs }
 }
 
 /** Before a further request to a fallback: what its earlier ones may be billed is reserved beside the next one. */
@@ -96,7 +112,7 @@ export function reserveModelAttempt(
   const budgets = taking.scopes.filter(scope => scope.budget)
   if (more <= 0 || budgets.length === 0) return true
   taking.nanoUsd += more
-  return take({ limiter }, call, { into: taking, scopes: budgets, tokens: 0, nanoUsd: more })
+  return take({ limiter }, call, { into: taking, scopes: budgets, tokens: 0, nanoUsd: more }).then(refusal => !refusal)
 }
 
 /**
