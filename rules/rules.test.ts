@@ -2,11 +2,13 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { providers } from '../src/providers/index.ts'
 import { modelRulesPage } from '../scripts/model-rules-page.ts'
 import { claudeRows, claudeRule } from './claude.ts'
 import { cohereRows, cohereThinks } from './cohere.ts'
 import { fittedEffort } from './efforts.ts'
 import { geminiRows, geminiThinking } from './gemini.ts'
+import { hostRefusals } from './host-refusals.ts'
 import { hostRule, hostRules } from './hosts.ts'
 import { mistralReasoning, mistralRows } from './mistral.ts'
 import { azureVersionRule, openaiRows, openaiRule } from './openai.ts'
@@ -17,6 +19,7 @@ const rows: readonly { readonly source: Source }[] = [
   { source: sonarSource },
   ...[claudeRows, cohereRows, geminiRows, mistralRows, openaiRows].flat(),
   ...Object.values(hostRules).flatMap(host => [host, ...(host.models ?? [])]),
+  ...Object.values(hostRefusals).flat(),
 ]
 
 test('every row says where it was read, and when', () => {
@@ -25,6 +28,14 @@ test('every row says where it was read, and when', () => {
     expect(source.readOn).toMatch(/^20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/)
     expect(Date.parse(source.readOn)).toBeLessThanOrEqual(Date.now())
   }
+})
+
+test('codes of refusals are in lower case, as they are compared, and every row says something', () => {
+  for (const row of Object.values(hostRefusals).flat()) {
+    expect(row.codes?.filter(code => code !== code.toLowerCase()) ?? []).toEqual([])
+    expect(row.codes ?? row.words ?? row.statuses ?? row.example).toBeDefined()
+  }
+  for (const host of Object.keys(hostRefusals)) expect(providers.has(host) || host).toBe(true)
 })
 
 describe('Claude', () => {

@@ -194,6 +194,19 @@ describe('the explanation is read wherever it stands', () => {
   })
 })
 
+/** `error` of a failed Response: there is no status beside it. */
+test.each([
+  ['context_length_exceeded', 'no', 'context-too-long', 400],
+  ['invalid_prompt', 'Invalid prompt', 'upstream-refused', 400],
+  ['invalid_prompt', 'Your prompt was flagged as potentially violating our usage policy.', 'content-policy', 400],
+  ['server_is_overloaded', 'no', 'upstream-overloaded', 503],
+  ['rate_limit_exceeded', 'no', 'upstream-rate-limited', 429],
+  ['invalid_image_url', 'no', 'upstream-refused', 400],
+  ['server_error', 'no', 'upstream-failed', 500],
+] as const)('a failed Response with %s (%s) is %s', (code, message, kind, status) => {
+  expect(failureOfBody({ error: { code, message } })).toMatchObject({ kind, status, message })
+})
+
 test('clients look for the codes of OpenAI, whatever the host calls it', () => {
   const tooLong = { error: { type: 'exceed_context_size_error', message: 'no' } }
   expect(failureOfBody(tooLong)).toMatchObject({ status: 400, code: 'context_length_exceeded' })
