@@ -39,7 +39,11 @@ const workerPackages = ['highlight.js']
 
 /** Where the pages are, or will be once they are made; undefined = this installation has none. */
 export function webDirectory() {
-  if (existsSync(join(source, 'index.html'))) return join(folder, fingerprint())
+  if (existsSync(join(source, 'index.html'))) {
+    const directory = join(folder, fingerprint())
+    // `npm ci --omit=dev` leaves out what builds them.
+    return isWhole(directory) || existsSync(join(root, 'node_modules/vite/package.json')) ? directory : undefined
+  }
   return existsSync(join(packed, listFile)) ? packed : undefined
 }
 
@@ -158,12 +162,18 @@ async function makeInTurn(directory) {
     rmSync(failureOf(directory), { force: true })
     removeOlder(directory)
   } catch (error) {
-    writeFileSync(failureOf(directory), error instanceof Error ? error.message : String(error))
+    writeFileSync(failureOf(directory), reasonOf(error))
     throw error
   } finally {
     rmSync(draft, { recursive: true, force: true })
     rmSync(turnOf(directory), { force: true })
   }
+}
+
+/** Everybody may read it: where this installation is on its machine is left out. */
+function reasonOf(error) {
+  const message = error instanceof Error ? error.message : String(error)
+  return message.replaceAll(`${root}/`, '').replaceAll(root, '.')
 }
 
 /** Removes the pages of older sources, and what makers that were killed have left; known by the form of the names. */

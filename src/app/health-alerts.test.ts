@@ -1,4 +1,7 @@
 import { expect, test } from 'bun:test'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { TroubleClaims } from '../core/trouble-claims.ts'
 import { migrate } from '../store/database/migrate.ts'
 import { openDatabase } from '../store/database/open.ts'
@@ -67,7 +70,7 @@ test('a trouble is reported once when it has lasted for a minute, and its end wh
 
 /** Two replicas that agree over one database: Redis is away, as nothing listens on port 1. */
 async function claimsOfTwo(clock: { readonly nowMs: number }) {
-  const database = await openDatabase('sqlite::memory:')
+  const database = await openDatabase(`sqlite:${join(mkdtempSync(join(tmpdir(), 'modelgate-alerts-')), 'claims.db')}`)
   await migrate(database)
   const options = {
     redisUrl: 'redis://127.0.0.1:1',

@@ -29,14 +29,16 @@ interface Wish {
   readonly configFile?: string
   readonly environment?: Readonly<Record<string, string>>
   readonly from?: ReadonlyMap<string, Provider>
+  readonly discoverEveryMs?: number
 }
 
 async function openSource({
   configFile,
   environment = { MODELGATE_DISCOVER: '0' },
   from = providers,
+  ...others
 }: Wish = {}): Promise<SettingsSource> {
-  const source = await openSettings({ configFile, environment, providers: from })
+  const source = await openSettings({ configFile, environment, providers: from, ...others })
   open.push(source)
   return source
 }
@@ -244,6 +246,16 @@ test('without a file, local models appear and disappear with each discovery', as
   await source.reload()
   await next()
   expect(names(source)).toEqual([])
+})
+
+test('a model that is pulled while the gateway runs is served without a reload', async () => {
+  using server = modelServer()
+  const source = await openSource({ environment: {}, from: server.from, discoverEveryMs: 20 })
+  const next = reports(source)
+  await next()
+  server.list('one', 'pulled')
+  await next()
+  expect(names(source)).toEqual(['hosted_vllm/one', 'hosted_vllm/pulled'])
 })
 
 test('a file without a model list keeps discovery on; a list, even an empty one, ends it', async () => {

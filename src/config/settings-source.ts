@@ -25,6 +25,8 @@ const debounceMs = 100
  * so the file is also polled.
  */
 const pollMs = 2000
+/** How long after it was pulled a model of a server on this machine is served at the latest. */
+const discoverMs = 10_000
 
 /** An invalid configuration; the message lists every mistake, one on each line. */
 export class ConfigError extends Error {
@@ -63,7 +65,7 @@ export interface SettingsSource {
   fetchPrices(): Promise<ReloadReport | undefined>
   /**
    * Calls back after every reload caused by a change of the file, and when models on this machine appear or disappear.
-   * Looks for them now, in the background, and after each reload. Also after changes of the price list of `prices`.
+   * Looks for them now, in the background, every few seconds, and after each reload. Also after changes of the price list of `prices`.
    */
   watch(done: (report: ReloadReport) => void): void
   close(): void
@@ -78,6 +80,8 @@ interface SourceOptions {
   readonly secrets?: SecretSources
   /** Absent = files are read in this process, which keeps what is loaded for that. */
   readonly readFile?: ConfigReader | undefined
+  /** How often servers on this machine are looked for. */
+  readonly discoverEveryMs?: number
 }
 
 const readHere: ConfigReader = async (text, options) => (await import('./file/parse.ts')).readConfig(text, options)
@@ -110,6 +114,7 @@ class FileSource implements SettingsSource {
   /** Ends with the reading that was asked for last: one at a time, in their order. */
   #turn: Promise<unknown> = Promise.resolve()
   #stopWatching: (() => void) | undefined
+  #nextDiscovery: ReturnType<typeof setTimeout> | undefined
   #onChange: ((report: ReloadReport) => void) | undefined
 
   constructor(options: SourceOptions) {
@@ -209,7 +214,7 @@ class FileSource implements SettingsSource {
 
   async discover(): Promise<boolean> {
     if (this.#config.model_list !== undefined || !mayDiscover(this.#options.environment)) return false
-    const found = await discoverModels(this.#options.providers)
+    const found = await discoverModels(this.#options.providers, this.#discovered)
     if (Bun.deepEquals(found, this.#discovered)) return false
     this.#discovered = found
     return (await this.#readAgain()).applied
@@ -219,13 +224,21 @@ class FileSource implements SettingsSource {
     if (this.#onChange && (await this.discover())) this.#onChange?.({ applied: true, problems: [] })
   }
 
+  /** One search after the other: models are pulled, and servers started, at any time. */
+  async #discoverAgain(): Promise<void> {
+    await this.#discoverAndTell()
+    if (!this.#onChange) return
+    this.#nextDiscovery = setTimeout(() => void this.#discoverAgain(), this.#options.discoverEveryMs ?? discoverMs)
+    this.#nextDiscovery.unref()
+  }
+
   fetchPrices(): Promise<ReloadReport | undefined> {
     return this.#prices.bring()
   }
 
   watch(done: (report: ReloadReport) => void): void {
     this.#onChange = done
-    void this.#discoverAndTell()
+    void this.#discoverAgain()
     this.#prices.watch(report => this.#onChange?.(report))
     const { configFile } = this.#options
     const changed = (now: string) => now !== this.#text && void this.reload().then(report => this.#onChange?.(report))
@@ -234,6 +247,7 @@ class FileSource implements SettingsSource {
 
   close(): void {
     this.#onChange = undefined
+    clearTimeout(this.#nextDiscovery)
     this.#prices.close()
     this.#stopWatching?.()
   }

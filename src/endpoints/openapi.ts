@@ -28,10 +28,11 @@ export function openapiEndpoints(all: () => Promise<readonly Endpoint[]>): Endpo
     },
     async handle(request, services) {
       const { version } = services
-      const { headerPrefix } = services.current.settings
-      const key = `${version} ${headerPrefix}`
+      const { headerPrefix, signIn } = services.current.settings
+      const { rootPath } = signIn
+      const key = `${version} ${headerPrefix} ${rootPath}`
       // The promise is kept, so that a crowd that asks meanwhile waits for the same one.
-      if (made?.key !== key) made = { key, content: documentOf(all(), { version, headerPrefix }) }
+      if (made?.key !== key) made = { key, content: documentOf(all(), { version, headerPrefix, rootPath }) }
       const { content } = made
       return answerFixed(request, await content)
     },

@@ -1,6 +1,6 @@
 /** How the pages are served: below any prefix, compressed, cached for ever by their hash, and with a strict policy. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
@@ -140,11 +140,43 @@ test('while the pages are built it says so and asks again; the reason of a failu
   }
 })
 
+test('an installation without what builds the pages has none, and a failure does not tell where it is', async () => {
+  const place = mkdtempSync(join(tmpdir(), 'modelgate-installed-'))
+  try {
+    mkdirSync(join(place, 'bin'))
+    mkdirSync(join(place, 'web'))
+    cpSync(join(import.meta.dir, '../../bin/web.mjs'), join(place, 'bin/web.mjs'))
+    writeFileSync(join(place, 'web/index.html'), '')
+    const run = (script: string) =>
+      Bun.spawnSync([
+        process.execPath,
+        '-e',
+        `const web = await import('${place}/bin/web.mjs'); ${script}`,
+      ]).stdout.toString()
+    // As `npm ci --omit=dev` leaves it.
+    expect(run('console.log(web.webDirectory())')).toBe('undefined\n')
+    mkdirSync(join(place, 'node_modules/vite'), { recursive: true })
+    writeFileSync(
+      join(place, 'node_modules/vite/package.json'),
+      '{"name":"vite","type":"module","exports":"./vite.js"}',
+    )
+    writeFileSync(
+      join(place, 'node_modules/vite/vite.js'),
+      `export const build = () => { throw new Error('cannot read ${place}/web/main.tsx') }`,
+    )
+    const made = run('const at = web.webDirectory(); await web.ensureWeb(at).catch(() => {}); console.log(at)').trim()
+    expect(made).toStartWith(join(place, 'dist/web/'))
+    expect(readFileSync(`${made}.failed`, 'utf8')).toBe('cannot read web/main.tsx')
+  } finally {
+    rmSync(place, { recursive: true, force: true })
+  }
+})
+
 test('a gateway without pages says how to get them', async () => {
   const bare = await startGateway()
   try {
     const answer = await fetch(`${bare.url}/ui/`)
-    expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining('npm run package')])
+    expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining('npm ci, without --omit=dev')])
   } finally {
     await bare.stop()
   }
@@ -165,6 +197,9 @@ test('behind a proxy that passes its prefix on, pages and API are served with an
       expect([prefix, await keys.json()]).toEqual([prefix, expect.objectContaining({ current_page: 2 })])
     }
     expect((await fetch(`${below.url}/team/gatewayed/health/liveliness`)).status).toBe(404)
+    // Programs that are made from the document ask below the prefix, too.
+    const document = (await (await fetch(`${below.url}/openapi.json`)).json()) as { servers: { url: string }[] }
+    expect(document.servers.map(one => one.url)).toEqual(['/team/gateway'])
   } finally {
     await below.stop()
   }

@@ -101,10 +101,52 @@ test('all four servers are found, each by its own list, without a key', async ()
   expect(first!.target.apiKey).toBeUndefined()
   expect(asked.sort()).toEqual([
     'GET /api/tags null',
+    'GET /props null',
     'GET /v1/models null',
     'GET /v1/models null',
     'GET /v1/models null',
   ])
+})
+
+test('servers say how much their models take; what llama.cpp runs with counts, not what the model was trained with', async () => {
+  const listing = (body: object, properties?: object): string =>
+    serve(request => {
+      const { pathname } = new URL(request.url)
+      if (pathname === '/v1/models') return Response.json(body)
+      if (pathname === '/props' && properties) return Response.json(properties)
+      return new Response('not here', { status: 404 })
+    })
+  const one = { id: 'm.gguf', object: 'model', meta: { n_ctx_train: 32_768, n_params: 7 } }
+  const windowsWith = async (addresses: Readonly<Record<string, string>>) => {
+    const all = providersAt(addresses)
+    return discoveredDeployments(await discoverModels(all), context(all)).map(({ info }) => info.context_window)
+  }
+  const list = (...data: object[]) => ({ object: 'list', data })
+  const props = { default_generation_settings: { n_ctx: 4096 } }
+  expect(await windowsWith({ hosted_vllm: `${listing(vllmModels)}/v1` })).toEqual([2048])
+  expect(await windowsWith({ llamafile: `${listing(list(one), props)}/v1` })).toEqual([4096])
+  // An older one has no such answer, or another.
+  expect(await windowsWith({ llamafile: `${listing(list(one))}/v1` })).toEqual([32_768])
+  expect(await windowsWith({ llamafile: `${listing(list(one), { default_generation_settings: 'x' })}/v1` })).toEqual([
+    32_768,
+  ])
+  // Of several models nobody knows which one the properties are of.
+  const two = list(one, { ...one, id: 'n.gguf', meta: { n_ctx_train: -1 } })
+  expect(await windowsWith({ llamafile: `${listing(two, props)}/v1` })).toEqual([32_768, undefined])
+})
+
+test('a server that is too busy to answer keeps its models, one that is gone does not', async () => {
+  let isBusy = false
+  const server = serve(async () => {
+    if (isBusy) await Bun.sleep(5000)
+    return Response.json(vllmModels)
+  })
+  const all = providersAt({ hosted_vllm: `${server}/v1` })
+  const known = await discoverModels(all)
+  expect(known.length).toBe(1)
+  isBusy = true
+  expect(await discoverModels(all, known)).toEqual(known)
+  expect(await discoverModels(providersAt({}), known)).toEqual([])
 })
 
 test('files with the same name keep their folders', async () => {
@@ -210,7 +252,7 @@ test('a proxy of the environment is not used for loopback', async () => {
     env: { ...process.env, HTTP_PROXY: proxy, http_proxy: proxy, NO_PROXY: '', no_proxy: '' },
   })
   expect(JSON.parse(await new Response(child.stdout).text())).toEqual([
-    { provider: 'hosted_vllm', model: 'facebook/opt-125m', embedding: false },
+    { provider: 'hosted_vllm', model: 'facebook/opt-125m', embedding: false, contextWindow: 2048 },
   ])
   expect(proxied).toBe(0)
 })

@@ -10,7 +10,7 @@ const endpoints = await allEndpoints()
 
 type Json = Record<string, unknown>
 
-const text = JSON.stringify(openapiDocument(endpoints, { version: '0', headerPrefix: 'x-proxy' }))
+const text = JSON.stringify(openapiDocument(endpoints, { version: '0', headerPrefix: 'x-proxy', rootPath: '' }))
 const document = JSON.parse(text) as ApiDocument
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, one]) => ({ path, method, ...one })),
@@ -184,7 +184,7 @@ test('a key goes into five headers, and on paths of Gemini into the query too', 
 
 test('headers about a call have the configured prefix', () => {
   const headersWith = (headerPrefix: string) => {
-    const { paths } = openapiDocument(endpoints, { version: '0', headerPrefix }) as ApiDocument
+    const { paths } = openapiDocument(endpoints, { version: '0', headerPrefix, rootPath: '' }) as ApiDocument
     return Object.keys(paths['/v1/chat/completions']!.post!.responses[200]!.headers as Json)
   }
   expect(headersWith('x-own')).toEqual(

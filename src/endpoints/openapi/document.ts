@@ -81,10 +81,15 @@ export interface DocumentOptions {
   readonly version: string
   /** What headers about a call begin with (Settings.headerPrefix). */
   readonly headerPrefix: string
+  /** Below which the gateway is served: `/gw`, or empty. */
+  readonly rootPath: string
 }
 
 /** The document of these endpoints. */
-export function openapiDocument(endpoints: readonly Endpoint[], { version, headerPrefix }: DocumentOptions): object {
+export function openapiDocument(
+  endpoints: readonly Endpoint[],
+  { version, headerPrefix, rootPath }: DocumentOptions,
+): object {
   const paths: Record<string, Record<string, object>> = {}
   const responses: Record<string, object> = {}
   for (const endpoint of endpoints)
@@ -98,7 +103,7 @@ export function openapiDocument(endpoints: readonly Endpoint[], { version, heade
   return {
     openapi: '3.1.0',
     info: { title: 'Modelgate', version, description },
-    servers: [{ url: '/', description: 'This gateway' }],
+    servers: [{ url: rootPath || '/', description: 'This gateway' }],
     tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
     paths,
     components: {

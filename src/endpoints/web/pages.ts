@@ -33,7 +33,8 @@ export const webPages: Endpoint = {
     if (state.state === 'absent')
       throw new GatewayError(
         'not-found',
-        'this installation has no pages; start it from the project folder, or from the package of npm run package',
+        'this installation has no pages: in the project folder install what builds them (npm ci, without ' +
+          '--omit=dev), or use the package of npm run package, which has them',
       )
     if (state.state === 'failed') return notice('The pages could not be built', state.why, 500)
     if (state.state === 'making')

@@ -219,3 +219,8 @@ test.each([
   standing.resolve()
   expect([await ended.promise, done]).toEqual([expected.end, expected.done])
 })
+
+test('a database in memory is refused, in place of a file of that name', async () => {
+  for (const url of ['sqlite::memory:', 'sqlite:'])
+    expect([url, await openDatabase(url).catch(String)]).toEqual([url, expect.stringContaining('names no file')])
+})

@@ -39,6 +39,9 @@ export async function openDatabase(url: string, connectionsMax = 4, opened?: Ope
 }
 
 async function openSqlite(path: string, opened: OpenedFile | undefined): Promise<Database> {
+  // It would be a file of this name: several threads open one database.
+  if (path === '' || path === ':memory:')
+    throw new Error(`sqlite:${path} names no file; the database is kept in one: sqlite:/path/to/modelgate.db`)
   return { kind: 'sqlite', ...(await openSqliteConnection(path, opened)) }
 }
 

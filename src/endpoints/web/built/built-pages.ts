@@ -72,7 +72,7 @@ export class BuiltPages implements WebPages {
     if (existsSync(list)) {
       const names = new Set(Object.keys(JSON.parse(readFileSync(list, 'utf8')) as object))
       if (!names.has(pagesFile))
-        return { state: 'failed', why: `${this.#directory} was built by an older version: it has no ${pagesFile}` }
+        return { state: 'failed', why: `the pages were built by an older version: they have no ${pagesFile}` }
       this.#names = names
       return { state: 'ready' }
     }
