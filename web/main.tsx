@@ -4,13 +4,13 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { ApiError } from './api/client.ts'
+import { ApiError, onWarnings } from './api/client.ts'
 import { sessionQuery } from './api/session.ts'
-import { Toasts } from './components/overlays/toast.tsx'
+import { toast, Toasts } from './components/overlays/toast.tsx'
 import { makeRouter } from './frame/router.tsx'
 import { pageAt } from './frame/routes.ts'
 import { pagesPath } from './lib/urls.ts'
-import { loadStrings } from './strings/index.ts'
+import { loadStrings, t } from './strings/index.ts'
 
 const client = new QueryClient({
   defaultOptions: {
@@ -33,6 +33,9 @@ const page = pageAt(location.pathname.slice(pagesPath.length))
 if (page?.for) void client.prefetchQuery(sessionQuery)
 // Its error is shown where the router loads it again.
 page?.load().catch(() => undefined)
+
+// In the gateway's own words, which name fields, models and objects.
+onWarnings(warnings => toast(t('all.warnings'), { description: warnings.join('\n'), kind: 'warning' }))
 
 const router = makeRouter(client)
 

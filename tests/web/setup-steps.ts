@@ -23,6 +23,11 @@ export async function followSetup(
   await dialog.getByLabel('Model', { exact: true }).fill('sim-chat')
   await press('Add model')
   await page.getByText('Add a model of a provider · done').waitFor()
+  // Of a model of one's own server nobody knows a price.
+  const warning = page.getByText('Done, with a warning').first()
+  await warning.waitFor()
+  await press('Close')
+  await warning.waitFor({ state: 'detached' })
 
   await press('Create key')
   await page.getByRole('dialog').getByLabel('Name').fill('first')

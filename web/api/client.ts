@@ -59,6 +59,14 @@ export class ApiError extends Error {
 type AboutError = Pick<ApiError, 'status'> &
   Partial<Pick<ApiError, 'sentence' | 'original' | 'requestId' | 'field' | 'code' | 'retryAtMs' | 'isSignedOut'>>
 
+const warned = new Set<(warnings: readonly string[]) => void>()
+
+/** Called with what the gateway accepted, and takes for a mistake. Returns the function that ends it. */
+export function onWarnings(listener: (warnings: readonly string[]) => void): () => void {
+  warned.add(listener)
+  return () => void warned.delete(listener)
+}
+
 type Listener = () => void
 const expired = new Set<Listener>()
 
@@ -75,7 +83,16 @@ export async function ask<Name extends Operation>(
 ): Promise<Calls[Name]['answer']> {
   const response = await send(operation, options)
   const text = await response.text()
-  return (text === '' ? undefined : JSON.parse(text)) as Calls[Name]['answer']
+  const answer = (text === '' ? undefined : JSON.parse(text)) as Calls[Name]['answer']
+  // What is only read says what it warns of where it is shown.
+  const warnings = operation.startsWith('GET ') ? [] : warningsOf(answer)
+  if (warnings.length > 0) for (const listener of warned) listener(warnings)
+  return answer
+}
+
+const warningsOf = (answer: unknown): readonly string[] => {
+  const found = (answer as { readonly warnings?: unknown } | null | undefined)?.warnings
+  return Array.isArray(found) ? found.map(String) : []
 }
 
 /**

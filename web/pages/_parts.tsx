@@ -124,7 +124,7 @@ function Floating() {
         <Button onClick={() => setOpen('confirm')}>Open confirmation</Button>
         <Button onClick={() => setOpen('drawer')}>Open drawer</Button>
         <Button onClick={() => toast('Key ci-bot deleted')}>Show toast</Button>
-        <Button onClick={() => toast('Not deleted', { description: 'It has calls under way', isError: true })}>
+        <Button onClick={() => toast('Not deleted', { description: 'It has calls under way', kind: 'error' })}>
           Show error toast
         </Button>
         <Tooltip text="0.004212 USD">

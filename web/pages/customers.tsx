@@ -6,6 +6,7 @@ import { useSession } from '../api/session.ts'
 import { StatusBadge } from '../components/badge.tsx'
 import { Button } from '../components/button.tsx'
 import { CodeBlock } from '../components/text/code-block.tsx'
+import { budgetInWords } from '../components/gateway/limits.tsx'
 import { Page } from '../components/page.tsx'
 import { SearchField } from '../components/forms/search-field.tsx'
 import { EmptyState, ErrorState } from '../components/states.tsx'
@@ -14,7 +15,6 @@ import type { Column } from '../components/table.tsx'
 import { Ago, Money } from '../components/values.tsx'
 import { isAdministrator } from '../frame/rights.ts'
 import { useSearchFlag, useSearchValue } from '../lib/address.ts'
-import { formatMoney } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
 import { CreateCustomer } from './customers/create-customer.tsx'
@@ -29,7 +29,7 @@ const columns: readonly Column<Customer>[] = [
     id: 'budget',
     title: t('limits.budget'),
     align: 'end',
-    cell: one => one.budget_id ?? (one.max_budget === null ? t('all.unlimited') : formatMoney(one.max_budget)),
+    cell: budgetInWords,
   },
   { id: 'created', title: t('all.created'), isWideOnly: true, cell: one => <Ago at={one.created_at} /> },
 ]

@@ -5,6 +5,7 @@ import { useSession } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
 import { lazyPart, useHasBeen } from '../components/lazy-part.tsx'
 import { SearchField } from '../components/forms/search-field.tsx'
+import { budgetInWords } from '../components/gateway/limits.tsx'
 import { Page } from '../components/page.tsx'
 import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
@@ -12,7 +13,6 @@ import type { Column } from '../components/table.tsx'
 import { Ago, Money } from '../components/values.tsx'
 import { mayCreateKeys, mayReadAll } from '../frame/rights.ts'
 import { useChangeSearch, useSearchFlag, useSearchValue } from '../lib/address.ts'
-import { formatMoney } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
 import { KeyStatus } from './keys/key-status.tsx'
@@ -44,7 +44,7 @@ const columns: readonly Column<ListedKey>[] = [
     title: t('keys.budget'),
     align: 'end',
     isWideOnly: true,
-    cell: key => (key.max_budget === null ? t('all.none') : formatMoney(key.max_budget)),
+    cell: budgetInWords,
   },
   { id: 'created', title: t('keys.created'), align: 'end', isWideOnly: true, cell: key => <Ago at={key.created_at} /> },
 ]

@@ -5,7 +5,7 @@ import type { Organization } from '../api/schema.d.ts'
 import { useSession } from '../api/session.ts'
 import { StatusBadge } from '../components/badge.tsx'
 import { Button } from '../components/button.tsx'
-import { modelsInWords } from '../components/gateway/limits.tsx'
+import { budgetInWords, modelsInWords } from '../components/gateway/limits.tsx'
 import { Page } from '../components/page.tsx'
 import { SearchField } from '../components/forms/search-field.tsx'
 import { EmptyState, ErrorState } from '../components/states.tsx'
@@ -14,7 +14,6 @@ import type { Column } from '../components/table.tsx'
 import { Ago } from '../components/values.tsx'
 import { isAdministrator } from '../frame/rights.ts'
 import { useSearchFlag, useSearchValue } from '../lib/address.ts'
-import { formatMoney } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
 import { CreateOrganization } from './organizations/create-organization.tsx'
@@ -38,7 +37,7 @@ const columns: readonly Column<Organization>[] = [
     id: 'budget',
     title: t('limits.budget'),
     align: 'end',
-    cell: one => (one.max_budget === null ? t('all.unlimited') : formatMoney(one.max_budget)),
+    cell: budgetInWords,
   },
   { id: 'created', title: t('all.created'), isWideOnly: true, cell: one => <Ago at={one.created_at} /> },
 ]

@@ -5,6 +5,7 @@ import type { Team } from '../api/schema.d.ts'
 import { useSession } from '../api/session.ts'
 import { StatusBadge } from '../components/badge.tsx'
 import { Button } from '../components/button.tsx'
+import { budgetInWords } from '../components/gateway/limits.tsx'
 import { Page } from '../components/page.tsx'
 import { SearchField } from '../components/forms/search-field.tsx'
 import { EmptyState, ErrorState } from '../components/states.tsx'
@@ -13,7 +14,6 @@ import type { Column } from '../components/table.tsx'
 import { Ago, Money } from '../components/values.tsx'
 import { mayCreateTeams } from '../frame/rights.ts'
 import { useSearchFlag, useSearchValue } from '../lib/address.ts'
-import { formatMoney } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
 import { CreateTeam } from './teams/create-team.tsx'
@@ -44,7 +44,7 @@ const columns: readonly Column<Team>[] = [
     id: 'budget',
     title: t('limits.budget'),
     align: 'end',
-    cell: team => (team.max_budget === null ? t('all.unlimited') : formatMoney(team.max_budget)),
+    cell: budgetInWords,
   },
   { id: 'created', title: t('all.created'), isWideOnly: true, cell: team => <Ago at={team.created_at} /> },
 ]

@@ -16,6 +16,7 @@ import { Money, Tokens } from '../components/values.tsx'
 import { mayReadAll } from '../frame/rights.ts'
 import { useSearchValue } from '../lib/address.ts'
 import { csvText, download } from '../lib/csv.ts'
+import { nanoText } from '../lib/dollars.ts'
 import { formatCompact, formatCount, formatMoney } from '../lib/format.ts'
 import { t } from '../strings/index.ts'
 import type { StringKey } from '../strings/index.ts'
@@ -299,8 +300,8 @@ const csvOf = (parts: readonly Part[]): string =>
     ...parts.map(({ id, name, now, before }) => [
       id,
       name,
-      now.spend,
-      before.spend,
+      { number: nanoText(now.nanoUsd) },
+      { number: nanoText(before.nanoUsd) },
       now.api_requests,
       now.failed_requests,
       now.prompt_tokens,

@@ -21,6 +21,7 @@ import {
   version,
   without,
 } from './spending-fields.ts'
+import { createsMissingUsers } from './tenant-fields.ts'
 import { lazy } from '../../lib/lazy.ts'
 
 /** What members of a team who are not its admins may be allowed to do. */
@@ -113,6 +114,7 @@ export const memberAddBody = lazy(() =>
   z.strictObject({
     team_id: keyName(),
     member: z.union([member(), z.array(member()).min(1).max(500)]),
+    create_missing_users: createsMissingUsers(),
     ...share(),
   }),
 )
@@ -122,6 +124,7 @@ export const bulkMemberAddBody = lazy(() =>
     team_id: keyName(),
     members: z.array(member()).min(1).max(500),
     all_users: without('name the members'),
+    create_missing_users: createsMissingUsers(),
     ...share(),
   }),
 )

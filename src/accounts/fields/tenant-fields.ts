@@ -56,11 +56,19 @@ const organizationMember = lazy(() =>
     .strictObject({ role: z.enum(organizationRoles).default('internal_user'), ...memberReference() })
     .refine(one => one.user_id !== undefined || one.user_email !== undefined, 'give `user_id` or `user_email`'),
 )
+/** Whether a member who is no user yet is made one. */
+export const createsMissingUsers = lazy(() =>
+  z
+    .boolean()
+    .default(true)
+    .describe('For administrators: false = 404 for a user who does not exist, in place of a new one.'),
+)
 /** The body of `/organization/member_add`. */
 export const organizationMemberAddBody = lazy(() =>
   z.strictObject({
     organization_id: keyName(),
     member: z.union([organizationMember(), z.array(organizationMember()).min(1).max(500)]),
+    create_missing_users: createsMissingUsers(),
     max_budget_in_organization: dollars().optional(),
   }),
 )

@@ -120,6 +120,12 @@ const ownBudget = described(
   'How the budget stands in its present period; null = it has none.',
   nullable(shape(budgetState)),
 )
+const limitsInForce = shape({ rpm_limit: limit, tpm_limit: limit, max_parallel_requests: limit })
+/** Of one object that is asked for. */
+const spendingState: Properties = {
+  budget: ownBudget,
+  limits: described('The limits that hold: its own, and where it has none those of its named budget.', limitsInForce),
+}
 /** Computed for the caller that asks. */
 const mayOf = (actions: readonly string[]): Schema =>
   described('What the caller may do with it.', listOf(oneOf(...actions)))
@@ -151,7 +157,7 @@ const keySchemas: Readonly<Record<string, Schema>> = {
     key: described('As it was asked for.', text),
     may: mayOf(keyActions),
     info: keyRow,
-    budget: ownBudget,
+    ...spendingState,
   }),
   KeyInfos: shape({ key: listOf(text), info: listOf(keyRow) }),
   KeyList: shape({
@@ -217,7 +223,7 @@ const teamSchemas: Readonly<Record<string, Schema>> = {
     team_id: text,
     may: mayOf(teamActions),
     team_info: reference('Team'),
-    budget: ownBudget,
+    ...spendingState,
     keys: listOf(reference('Key')),
     keys_total: integer,
     team_memberships: listOf(shape({ ...membershipFields, ...memberNames })),
@@ -271,7 +277,7 @@ const userSchemas: Readonly<Record<string, Schema>> = {
   UserInfo: shape({
     user_id: text,
     user_info: reference('User'),
-    budget: ownBudget,
+    ...spendingState,
     keys: listOf(reference('Key')),
     keys_total: integer,
     teams: listOf(shape({ team_id: text, team_alias: nullable(text) })),
@@ -347,7 +353,12 @@ const limitScope = shape({
 const otherSchemas: Readonly<Record<string, Schema>> = {
   Organization: shape(organization, organizationParts),
   OrganizationInfo: shape(
-    { ...organization, budget: ownBudget, may: mayOf(organizationActions) },
+    {
+      ...organization,
+      budget: ownBudget,
+      limits: described('As of a team; null for those who do not lead it.', nullable(limitsInForce)),
+      may: mayOf(organizationActions),
+    },
     { ...organizationParts, members: listOf(shape({ ...organizationMembershipFields, ...memberNames })) },
   ),
   OrganizationList: listOf(reference('Organization')),
@@ -359,7 +370,7 @@ const otherSchemas: Readonly<Record<string, Schema>> = {
   }),
   OrganizationMember: organizationMembership,
   Customer: shape(customer),
-  CustomerInfo: shape({ ...customer, budget: ownBudget }),
+  CustomerInfo: shape({ ...customer, ...spendingState }),
   CustomerList: listOf(reference('Customer')),
   CustomerPage: shape({ customers: listOf(reference('Customer')), ...paging }),
   Tag: tagSchema,

@@ -8,7 +8,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Customer } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
 import { blockingEndpoints } from './common/blocking-endpoints.ts'
-import { budgetStateOf } from './common/budget-states.ts'
+import { spendingStateOf } from './common/budget-states.ts'
 import { checkedSpending, cursorField, pageFields, pageOf, spentBy } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
@@ -126,7 +126,7 @@ const customerInfo = withQuery(() => z.strictObject({ end_user_id: keyName() }),
   async handle({ end_user_id: id }, { services }) {
     const found = await existing(services.tenancy, id, 'end_user_id')
     const [row] = await customerRows(services, [found])
-    return { ...row, budget: await budgetStateOf(services, 'customer', found) }
+    return { ...row, ...(await spendingStateOf(services, 'customer', found)) }
   },
 })
 

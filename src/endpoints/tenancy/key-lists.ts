@@ -11,7 +11,7 @@ import type { KeyQuery, KeyRecord } from '../../core/tenancy/keys.ts'
 import { readJsonAs, readQuery } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { allowedOfKey } from './common/allowed-actions.ts'
-import { budgetStateOf } from './common/budget-states.ts'
+import { spendingStateOf } from './common/budget-states.ts'
 import { cursorField, forbidden, nextCursor, noSuchKey, pageOf, shownKeys } from '../common/answers.ts'
 import { lookForKey, teamOf } from './common/key-rights.ts'
 import { lazy } from '../../lib/lazy.ts'
@@ -66,12 +66,12 @@ export const keyInfo: Endpoint = {
         param: 'key',
       })
     const record = await visibleKey(services, caller!, named ?? caller!.key.id)
-    const [info, budget, may] = await Promise.all([
+    const [info, state, may] = await Promise.all([
       infoOf(services, record),
-      budgetStateOf(services, 'key', record),
+      spendingStateOf(services, 'key', record),
       allowedOfKey(services, caller!, record),
     ])
-    return jsonAnswer({ key: named ?? record.hint, may, info, budget })
+    return jsonAnswer({ key: named ?? record.hint, may, info, ...state })
   },
 }
 

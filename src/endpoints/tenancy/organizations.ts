@@ -24,7 +24,7 @@ import type { Membership, Organization } from '../../core/tenancy/tenancy.ts'
 import type { TenancyReader } from '../../core/tenancy/tenancy-store.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { allowedOfOrganization } from './common/allowed-actions.ts'
-import { budgetStateOf } from './common/budget-states.ts'
+import { spendingStateOf } from './common/budget-states.ts'
 import { namedMemberships } from './common/named-memberships.ts'
 import { absent, checkedSpending, cursorField, pageFields, pageOf, spentBy } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
@@ -136,11 +136,11 @@ const organizationInfo = withQuery(() => z.strictObject({ organization_id: keyNa
     const found = await visibleOrganization(services.tenancy, caller, id)
     // What all of its teams spend is not for each member.
     const isRead = mayReadAll(caller) || administersOrganization(caller, id)
-    const budget = isRead ? await budgetStateOf(services, 'organization', found) : null
+    const state = isRead ? await spendingStateOf(services, 'organization', found) : { budget: null, limits: null }
     const row = await organizationRow(services, found, members =>
       namedMemberships(services.tenancy, members, isRead ? 'names-and-addresses' : 'names'),
     )
-    return { ...row, budget, may: allowedOfOrganization(caller, found) }
+    return { ...row, ...state, may: allowedOfOrganization(caller, found) }
   },
 })
 
@@ -192,16 +192,14 @@ const memberAdd = withBody(organizationMemberAddBody, {
   operationId: 'addOrganizationMembers',
   summary: 'Add members to an organization; for administrators users who do not exist are made',
   failures: [404, 409],
-  async handle({ organization_id: groupId, member, max_budget_in_organization: max = null }, { services, caller }) {
+  async handle(body, { services, caller }) {
+    const { organization_id: groupId, member, max_budget_in_organization: max = null } = body
+    const defaults = body.create_missing_users ? services.current.settings.newUsers : null
     const added = await services.tenancy.change(actorOf(caller), async tx => {
       await administeredOrganization(tx, caller, groupId)
       const made: Membership[] = []
       for (const { role, ...named } of [member].flat()) {
-        const { id: userId } = await userForMembership(
-          tx,
-          { caller, defaults: services.current.settings.newUsers },
-          named,
-        )
+        const { id: userId } = await userForMembership(tx, { caller, defaults }, named)
         const fields = { ...unlimited, maxBudgetNanoUsd: max, kind: 'organization' as const, groupId, userId, role }
         made.push(await tx.putMembership(fields))
       }

@@ -23,18 +23,19 @@ const about = { tag: 'Teams', auth: 'manager' as const, failures: [404, 409] }
 
 type Share = Omit<z.infer<ReturnType<typeof memberAddBody>>, 'member'>
 
-/** A user who does not exist yet is made. All members or none. */
+/** A user who does not exist yet is made, unless the body says otherwise. All members or none. */
 function addMembers(
   services: Services,
   caller: Caller,
   named: readonly NamedMember[],
-  { team_id: id, ...share }: Share,
+  { team_id: id, create_missing_users: creates, ...share }: Share,
 ) {
+  const defaults = creates ? services.current.settings.newUsers : null
   return services.tenancy.change(actorOf(caller), async tx => {
     await administeredTeam(tx, caller, id)
     const added: Membership[] = []
     for (const { role, ...one } of named) {
-      const { id: userId } = await userForMembership(tx, { caller, defaults: services.current.settings.newUsers }, one)
+      const { id: userId } = await userForMembership(tx, { caller, defaults }, one)
       added.push(
         await tx.putMembership({ ...unlimited, ...shareChanges(share), kind: 'team', groupId: id, userId, role }),
       )

@@ -21,7 +21,7 @@ import type { Team } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction, TenantFilter } from '../../core/tenancy/tenancy-store.ts'
 import { allowedOfTeam, isAboveTeam } from './common/allowed-actions.ts'
 import { blockingEndpoints } from './common/blocking-endpoints.ts'
-import { budgetStateOf } from './common/budget-states.ts'
+import { spendingStateOf } from './common/budget-states.ts'
 import { namedMemberships } from './common/named-memberships.ts'
 import { checkedSpending, cursorField, pageFields, pageOf, shownKeys, spentBy, wrongField } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
@@ -201,7 +201,7 @@ const teamInfo = withQuery(oneTeam, {
       team_id: id,
       may: allowedOfTeam(caller, team),
       team_info: await teamRow(services, team),
-      budget: await budgetStateOf(services, 'team', team),
+      ...(await spendingStateOf(services, 'team', team)),
       keys: await shownKeys(services, keys.keys),
       keys_total: keys.total,
       team_memberships: await namedMemberships(services.tenancy, members, mayList ? 'names-and-addresses' : 'names'),

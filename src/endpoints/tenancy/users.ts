@@ -24,7 +24,7 @@ import type { KeyQuery } from '../../core/tenancy/keys.ts'
 import { unlimited, userRoles } from '../../core/tenancy/tenancy.ts'
 import type { Team, User } from '../../core/tenancy/tenancy.ts'
 import type { TenancyReader, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
-import { budgetStateOf } from './common/budget-states.ts'
+import { spendingStateOf } from './common/budget-states.ts'
 import {
   absent,
   checkedSpending,
@@ -245,7 +245,7 @@ const userInfo = withQuery(infoQuery, {
     return {
       user_id: user.id,
       user_info: (await userRows(services, caller, [user]))[0],
-      budget: await budgetStateOf(services, 'user', user),
+      ...(await spendingStateOf(services, 'user', user)),
       keys: await shownKeys(services, own.keys),
       keys_total: own.total,
       teams: teams.map(team => ({ team_id: team.id, team_alias: team.alias })),

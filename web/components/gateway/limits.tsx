@@ -7,16 +7,27 @@ import { Facts } from '../facts.tsx'
 import { Meter } from '../charts/meter.tsx'
 import { Ago } from '../values.tsx'
 
+type LimitName = keyof KeyInfo['limits']
+
 /** What keys, teams, users and the like have in common. */
-export interface Limited {
+export type Limited = Readonly<Record<LimitName, number | null>> & {
   /** Dollars since it was made, or since they were reset. */
   readonly spend: number
-  readonly rpm_limit: number | null
-  readonly tpm_limit: number | null
-  readonly max_parallel_requests: number | null
+  /** The named budget that sets what is not set here. */
+  readonly budget_id: string | null
 }
 
-const counted = (count: number | null): string => (count === null ? t('all.unlimited') : formatCount(count))
+/** A limit that holds, with the named budget where that sets it. */
+export function limitInWords(of: Omit<Limited, 'spend'>, limits: KeyInfo['limits'], name: LimitName): string {
+  const limit = limits[name]
+  if (limit === null) return t('all.unlimited')
+  if (of[name] !== null || of.budget_id === null) return formatCount(limit)
+  return t('limits.ofNamed', { limit: formatCount(limit), name: of.budget_id })
+}
+
+/** The budget of a row in a list, where named budgets are not looked up. */
+export const budgetInWords = (of: { readonly max_budget: number | null; readonly budget_id: string | null }): string =>
+  of.max_budget !== null ? formatMoney(of.max_budget) : (of.budget_id ?? t('all.unlimited'))
 
 /** A budget in its present period; null = there is none. */
 export type BudgetState = KeyInfo['budget']
@@ -35,8 +46,15 @@ export function BudgetMeter({ label, budget, spend }: { label: string; budget: B
   )
 }
 
+interface LimitsProps {
+  readonly of: Limited
+  readonly budget: BudgetState
+  /** What holds, as the gateway says. */
+  readonly limits: KeyInfo['limits']
+}
+
 /** The budget as a bar, and the limits as words. */
-export function Limits({ of, budget }: { readonly of: Limited; readonly budget: BudgetState }) {
+export function Limits({ of, budget, limits }: LimitsProps) {
   return (
     <Facts
       facts={[
@@ -45,9 +63,9 @@ export function Limits({ of, budget }: { readonly of: Limited; readonly budget: 
           value: <BudgetMeter label={t('limits.budget')} budget={budget} spend={of.spend} />,
         },
         { name: t('limits.period'), value: periodLabel(budget?.budget_duration ?? null) },
-        { name: t('limits.requests'), value: counted(of.rpm_limit) },
-        { name: t('limits.tokens'), value: counted(of.tpm_limit) },
-        { name: t('limits.parallel'), value: counted(of.max_parallel_requests) },
+        { name: t('limits.requests'), value: limitInWords(of, limits, 'rpm_limit') },
+        { name: t('limits.tokens'), value: limitInWords(of, limits, 'tpm_limit') },
+        { name: t('limits.parallel'), value: limitInWords(of, limits, 'max_parallel_requests') },
       ]}
     />
   )

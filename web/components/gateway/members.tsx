@@ -2,6 +2,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { X } from 'lucide-react'
 import { useState } from 'react'
+import { ApiError } from '../../api/client.ts'
 import { t } from '../../strings/index.ts'
 import { Button } from '../button.tsx'
 import { Confirm } from '../overlays/dialog.tsx'
@@ -122,6 +123,9 @@ function AddMember<Role extends string>({ add, onChanged, roles, usualRole }: Me
       onChanged()
     },
   })
+  const { error } = adding
+  // A mistyped address is no new user.
+  const isUnknown = error instanceof ApiError && error.status === 404 && error.field?.startsWith('user_') === true
   return (
     <Form
       className="flex flex-col gap-2"
@@ -130,13 +134,19 @@ function AddMember<Role extends string>({ add, onChanged, roles, usualRole }: Me
       }}
     >
       <div className="flex flex-wrap items-end gap-2">
-        <TextField label={t('members.add')} placeholder={t('members.addHelp')} value={who} onChange={setWho} />
+        <TextField
+          label={t('members.add')}
+          placeholder={t('members.addHelp')}
+          value={who}
+          onChange={setWho}
+          error={isUnknown ? t('members.unknown') : null}
+        />
         <Select label={t('members.role')} isCompact value={role} onChange={setRole} choices={roles} />
         <Button type="submit" busy={adding.isPending} disabled={who.trim() === ''}>
           {t('members.add.action')}
         </Button>
       </div>
-      {adding.isError && <ErrorState error={adding.error} isInline />}
+      {error && !isUnknown && <ErrorState error={error} isInline />}
     </Form>
   )
 }

@@ -9,13 +9,14 @@ import { buttonClass } from '../button.tsx'
 export interface Message {
   readonly title: string
   readonly description?: string | undefined
-  /** It stays until it is closed. */
-  readonly isError: boolean
+  /** An error stays until it is closed. */
+  readonly kind: 'done' | 'warning' | 'error'
 }
 
 const manager = Base.createToastManager()
 
-const shownMs = 5000
+/** How long; 0 = until it is closed. A warning is read, and covers what it stands on no longer than that takes. */
+const shownMs = { done: 5000, warning: 30_000, error: 0 } as const
 
 interface ToastsProps {
   /** Hands over what is to be said, from then on until the function that it returns is called. */
@@ -27,10 +28,9 @@ export default function ToastList({ onReady }: ToastsProps) {
   // Effects of what is inside come first: the manager has its list by then.
   useEffect(
     () =>
-      onReady(({ title, description, isError }) => {
-        const type = isError ? 'error' : 'done'
-        manager.add({ title, description, type, timeout: isError ? 0 : shownMs })
-      }),
+      onReady(({ title, description, kind }) =>
+        manager.add({ title, description, type: kind, timeout: shownMs[kind] }),
+      ),
     [onReady],
   )
   return (
@@ -44,13 +44,15 @@ export default function ToastList({ onReady }: ToastsProps) {
   )
 }
 
+const edges = { done: 'border-l-good', warning: 'border-l-warn', error: 'border-l-bad' } as const
+
 function Toasts() {
   const { toasts } = Base.useToastManager()
   return toasts.map(one => (
     <Base.Root
       key={one.id}
       toast={one}
-      className={clsx('floating rounded-panel border-l-4 p-3', one.type === 'error' ? 'border-l-bad' : 'border-l-good')}
+      className={clsx('floating rounded-panel border-l-4 p-3', edges[one.type as Message['kind']])}
     >
       <Base.Content className="flex items-start gap-2">
         <div className="min-w-0 grow">

@@ -15,8 +15,8 @@ const hold = (message: Message): void => {
 let show = hold
 
 /** Says what happened, from anywhere: "Key ci-bot deleted". An error stays until it is closed. */
-export function toast(title: string, options: { description?: string; isError?: boolean } = {}): void {
-  show({ title, description: options.description, isError: options.isError ?? false })
+export function toast(title: string, { description, kind = 'done' }: Partial<Omit<Message, 'title'>> = {}): void {
+  show({ title, description, kind })
 }
 
 function ready(shows: typeof show): () => void {

@@ -20,7 +20,7 @@ export function useFiles() {
       else added.push(chosen(file))
     }
     if (problems.length > 0)
-      toast(t('chat.fileRefused'), { description: [...new Set(problems)].join(' '), isError: true })
+      toast(t('chat.fileRefused'), { description: [...new Set(problems)].join(' '), kind: 'error' })
     setFiles(before => [...before, ...added])
   }, [])
   const remove = (key: string) => {

@@ -53,7 +53,7 @@ export function CustomerDrawer({ id, onClose }: { readonly id: string; readonly 
               { name: t('all.changed'), value: <Changed at={customer.updated_at} by={customer.updated_by} /> },
             ]}
           />
-          <Limits of={customer} budget={customer.budget} />
+          <Limits of={customer} budget={customer.budget} limits={customer.limits} />
           <div>
             <Link to="/logs" search={{ q: `customer:${id}` }} className={buttonClass()}>
               {t('customers.calls')}

@@ -47,6 +47,7 @@ function CreateForm({ create, onClose }: CreateFormProps) {
   const [models, setModels] = useState<string[]>([])
   const [limits, setLimits] = useState(noLimits)
   const names = useModelNames().data ?? []
+  const account = useSession().data?.user_id ?? null
   const { error } = create
   const field = error instanceof ApiError ? error.field : null
   const problem = (of: string) => (field === of ? error!.message : null)
@@ -55,11 +56,13 @@ function CreateForm({ create, onClose }: CreateFormProps) {
       open
       onClose={onClose}
       title={t('keys.create')}
-      description={t('keys.createHelp')}
+      description={t(account === null ? 'keys.createHelpOperator' : 'keys.createHelp')}
       onSubmit={() =>
         create.mutate({
           key_alias: name.trim() || null,
           team_id: team || null,
+          // An administrator's would belong to nobody else.
+          ...(account !== null && { user_id: account }),
           ...(models.length > 0 && { models }),
           ...limits,
         })

@@ -9,14 +9,13 @@ import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/overlays/dialog.tsx'
 import { Drawer } from '../../components/overlays/drawer.tsx'
 import { Id } from '../../components/id.tsx'
-import { BudgetMeter } from '../../components/gateway/limits.tsx'
+import { BudgetMeter, limitInWords } from '../../components/gateway/limits.tsx'
 import { LimitsExplained } from '../../components/gateway/limits-explained.tsx'
 import { reportError } from '../../components/report-error.ts'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { StoredBodies } from '../../components/gateway/stored-bodies.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { Ago } from '../../components/values.tsx'
-import { formatCount } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
 import { EditKey } from './edit-key.tsx'
 import { KeyStatus } from './key-status.tsx'
@@ -73,11 +72,11 @@ function Details({ of, onGone }: DetailsProps) {
   )
 }
 
-function KeyFacts({ of: { info, budget } }: Pick<DetailsProps, 'of'>) {
+function KeyFacts({ of: { info, budget, limits: inForce } }: Pick<DetailsProps, 'of'>) {
   const limits = [
-    [t('keys.rpm'), info.rpm_limit],
-    [t('keys.tpm'), info.tpm_limit],
-    [t('keys.parallel'), info.max_parallel_requests],
+    [t('keys.rpm'), 'rpm_limit'],
+    [t('keys.tpm'), 'tpm_limit'],
+    [t('keys.parallel'), 'max_parallel_requests'],
   ] as const
   return (
     <>
@@ -95,7 +94,7 @@ function KeyFacts({ of: { info, budget } }: Pick<DetailsProps, 'of'>) {
         <Fact name={t('keys.models')}>{info.models.length > 0 ? info.models.join(', ') : t('keys.allModels')}</Fact>
         {limits.map(([name, limit]) => (
           <Fact key={name} name={name}>
-            {limit === null ? t('all.unlimited') : formatCount(limit)}
+            {limitInWords(info, inForce, limit)}
           </Fact>
         ))}
         {info.user_id && <Fact name={t('keys.user')}>{info.user_alias ?? info.user_email ?? info.user_id}</Fact>}

@@ -15,7 +15,6 @@ import { AllowedModels, Changed, Limits } from '../../components/gateway/limits.
 import { Members } from '../../components/gateway/members.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
-import { mayReadAll } from '../../frame/rights.ts'
 import { t } from '../../strings/index.ts'
 
 const infoQuery = (id: string) => ({
@@ -51,7 +50,7 @@ export function OrganizationDrawer({ id, onClose }: { readonly id: string; reado
                   <OrganizationActions organization={organization} onDeleted={onClose} />
                 </div>
               )}
-              <Details organization={organization} showsBudget={may.includes('update') || mayReadAll(session)} />
+              <Details organization={organization} />
             </>
           )}
           <OrganizationMembers organization={organization} mayChange={may.includes('change_members')} />
@@ -62,7 +61,7 @@ export function OrganizationDrawer({ id, onClose }: { readonly id: string; reado
   )
 }
 
-function Details({ organization, showsBudget }: { organization: OrganizationInfo; showsBudget: boolean }) {
+function Details({ organization }: { organization: OrganizationInfo }) {
   return (
     <>
       <Facts
@@ -72,7 +71,13 @@ function Details({ organization, showsBudget }: { organization: OrganizationInfo
           { name: t('all.changed'), value: <Changed at={organization.updated_at} by={organization.updated_by} /> },
         ]}
       />
-      {showsBudget && <Limits of={{ ...organization, spend: organization.spend ?? 0 }} budget={organization.budget} />}
+      {organization.limits && (
+        <Limits
+          of={{ ...organization, spend: organization.spend ?? 0 }}
+          budget={organization.budget}
+          limits={organization.limits}
+        />
+      )}
     </>
   )
 }
@@ -145,7 +150,9 @@ function OrganizationMembers({ organization, mayChange }: { organization: Organi
       mayChange={mayChange}
       removeHelp={t('organizations.removeHelp')}
       add={(member, role) =>
-        ask('POST /organization/member_add', { body: { ...reference, member: { ...member, role } } })
+        ask('POST /organization/member_add', {
+          body: { ...reference, member: { ...member, role }, create_missing_users: false },
+        })
       }
       changeRole={(userId, role) =>
         ask('PATCH /organization/member_update', { body: { ...reference, user_id: userId, role } })

@@ -49,7 +49,7 @@ export function TeamDrawer({ id, onClose }: { readonly id: string; readonly onCl
             <>
               {may.length > 0 && <TeamActions of={info.data!} onEdit={() => setEditing(true)} onDeleted={onClose} />}
               <TeamFacts team={team} keys={info.data!.keys_total} />
-              <Limits of={team} budget={info.data!.budget} />
+              <Limits of={team} budget={info.data!.budget} limits={info.data!.limits} />
               <LimitsExplained of={{ team_id: id }} />
             </>
           )}
@@ -178,7 +178,11 @@ function TeamMembers({ info, mayChange, onChanged }: TeamMembersProps) {
       usualRole="user"
       mayChange={mayChange}
       removeHelp={t('teams.removeHelp')}
-      add={(member, role) => ask('POST /team/member_add', { body: { ...reference, member: { ...member, role } } })}
+      add={(member, role) =>
+        ask('POST /team/member_add', {
+          body: { ...reference, member: { ...member, role }, create_missing_users: false },
+        })
+      }
       changeRole={(userId, role) => ask('POST /team/member_update', { body: { ...reference, user_id: userId, role } })}
       remove={userId => ask('POST /team/member_delete', { body: { ...reference, user_id: userId } })}
       onChanged={onChanged}

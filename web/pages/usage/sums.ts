@@ -1,10 +1,14 @@
 /** Sums of the days that the gateway reports, for two spans of the same length. */
 import type { DailyActivity } from '../../api/schema.d.ts'
 import { dayAfter, dayOf, daysFrom } from '../../lib/days.ts'
+import { nanoOf, nanoText } from '../../lib/dollars.ts'
 import { t } from '../../strings/index.ts'
 
 type Day = DailyActivity['results'][number]
-export type Metrics = Day['metrics']
+type DayMetrics = Day['metrics']
+
+/** What was counted; `spend` in dollars is made of `nanoUsd`, the same without rounding. */
+export type Metrics = DayMetrics & { readonly nanoUsd: bigint }
 type PartName = Exclude<keyof Day['breakdown'], 'mcp_servers'>
 
 /** What the table lists: which report has it, and where. */
@@ -33,6 +37,7 @@ export function twoSpans(dayCount: number, nowMs: number): { readonly now: strin
 }
 
 const nothing: Metrics = {
+  nanoUsd: 0n,
   spend: 0,
   prompt_tokens: 0,
   completion_tokens: 0,
@@ -45,14 +50,20 @@ const nothing: Metrics = {
   unpriced_requests: 0,
 }
 
+const { nanoUsd: _, spend: __, ...counted } = nothing
+const counts = Object.keys(counted) as (keyof typeof counted)[]
+
 function add(a: Metrics, b: Metrics): Metrics {
-  const names = Object.keys(nothing) as (keyof Metrics)[]
-  return Object.fromEntries(names.map(name => [name, a[name] + b[name]])) as Metrics
+  const sums = Object.fromEntries(counts.map(name => [name, a[name] + b[name]])) as typeof counted
+  const nanoUsd = a.nanoUsd + b.nanoUsd
+  return { ...sums, nanoUsd, spend: Number(nanoText(nanoUsd)) }
 }
+
+const exact = (metrics: DayMetrics): Metrics => ({ ...metrics, nanoUsd: nanoOf(metrics.spend) })
 
 /** The metrics of each of the days; a day without calls has zeros. */
 export function byDay(results: readonly Day[], days: readonly string[]): Metrics[] {
-  const found = new Map(results.map(day => [day.date, day.metrics]))
+  const found = new Map(results.map(day => [day.date, exact(day.metrics)]))
   return days.map(day => found.get(day) ?? nothing)
 }
 
@@ -85,7 +96,7 @@ export function partsOf(results: readonly Day[], part: PartName, spans: Spans): 
         now: nothing,
         before: nothing,
       }
-      parts.set(id, { ...known, [when]: add(known[when], metrics) })
+      parts.set(id, { ...known, [when]: add(known[when], exact(metrics)) })
     }
   }
   const isOther = (one: Part) => Number(one.id === '')

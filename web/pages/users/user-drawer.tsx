@@ -62,7 +62,7 @@ export function UserDrawer({ id, onClose }: { readonly id: string; readonly onCl
               { name: t('all.changed'), value: <Changed at={user.updated_at} by={user.updated_by} /> },
             ]}
           />
-          <Limits of={user} budget={info.data!.budget} />
+          <Limits of={user} budget={info.data!.budget} limits={info.data!.limits} />
           <LimitsExplained of={{ user_id: id }} />
         </div>
       )}

@@ -68,13 +68,13 @@ export async function findUser(reader: TenancyReader, { user_id: id, user_email:
 }
 
 /**
- * As `findUser`. For administrators a user that does not exist is made. Others add users who are in one of their teams
+ * As `findUser`. For administrators a user that does not exist is made of `defaults`; null = none is made. Others add users who are in one of their teams
  * or organizations already: the same 404 for users who do not exist and for those of other tenants, whom they could
  * read as members.
  */
 export async function userForMembership(
   tx: TenancyTransaction,
-  { caller, defaults }: { caller: Caller; defaults: Partial<User> },
+  { caller, defaults }: { caller: Caller; defaults: Partial<User> | null },
   named: NamedUser,
 ): Promise<User> {
   const found = await findUser(tx, named)
@@ -83,6 +83,7 @@ export async function userForMembership(
     throw absent('user', 'user_id')
   }
   if (found) return found
+  if (!defaults) throw absent('user', named.user_id === undefined ? 'user_email' : 'user_id')
   const id = named.user_id ?? randomUUIDv7()
   return tx.insert('user', newUser(id, { user_email: named.user_email?.toLowerCase() ?? null }, defaults))
 }

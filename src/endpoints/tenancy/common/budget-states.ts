@@ -32,23 +32,35 @@ export async function budgetStates(
   })
 }
 
+/** What holds for one stored object, as the API shows it. */
+interface SpendingState {
+  /** null = it has no budget. */
+  readonly budget: Record<string, unknown> | null
+  readonly limits: Readonly<Record<'rpm_limit' | 'tpm_limit' | 'max_parallel_requests', number | null>>
+}
+
 /**
- * Of one stored object, with what its named budget sets, and for customers the configuration; null = it has no budget.
+ * The budget and the limits of one stored object, with what its named budget sets, and for customers the configuration.
  * Errors: those of `budgetStates`.
  */
-export async function budgetStateOf(
+export async function spendingStateOf(
   services: Pick<Services, 'limiter' | 'clock' | 'current' | 'tenancy'>,
   kind: 'key' | 'user' | 'team' | 'organization' | 'customer',
   own: SpendingFields & { readonly id: string },
-): Promise<Record<string, unknown> | null> {
+): Promise<SpendingState> {
   const named = own.budgetId === null ? undefined : await services.tenancy.find('budget', own.budgetId)
   const { endUser } = services.current.settings.budgets
   const stored = withBudget<SpendingFields>(own, named)
   const fields = kind === 'customer' ? withDefaultBudget(stored, endUser) : stored
   const [definition] = budgetDefinitions(`${kind}:${own.id}`, fields, [])
-  if (!definition) return null
-  const [state] = await budgetStates(services, [{ definition, duration: fields.budgetDuration }])
-  return state!
+  const limits = {
+    rpm_limit: fields.requestsPerMinute,
+    tpm_limit: fields.tokensPerMinute,
+    max_parallel_requests: fields.parallelRequests,
+  }
+  if (!definition) return { budget: null, limits }
+  const [budget] = await budgetStates(services, [{ definition, duration: fields.budgetDuration }])
+  return { budget: budget!, limits }
 }
 
 /** Customers without a maximum of their own have the one of the configuration. */
