@@ -144,6 +144,7 @@ export const googleBills: readonly Bill[] = [
   {
     ...bill('flex', 'gemini-2.5-flash', answer(small), [perMillion(1000, '0.15'), perMillion(150, '1.25')]),
     asked: { serviceTier: 'flex' },
+    answeredTier: 'flex',
   },
   {
     ...bill('a line of a batch', 'gemini-2.5-flash', answer(small), [

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Call } from '../../core/call.ts'
+import type { Prices } from '../../core/usage/prices.ts'
 import type { Served, Usage } from '../../core/usage/usage.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { withServed } from './served-usage.ts'
@@ -9,10 +10,16 @@ interface Given {
   readonly answeredTier?: string
   readonly dropped?: readonly string[]
   readonly served?: Served
+  readonly prices?: Prices
 }
 
-function servedOf({ body, answeredTier, dropped = [], served }: Given): Served | undefined {
-  const call = { body: body && JsonBody.read(Buffer.from(JSON.stringify(body))), answeredTier, dropped }
+function servedOf({ body, answeredTier, dropped = [], served, prices }: Given): Served | undefined {
+  const call = {
+    body: body && JsonBody.read(Buffer.from(JSON.stringify(body))),
+    answeredTier,
+    dropped,
+    deployment: { prices },
+  }
   const usage: Usage = { inputTokens: 1, outputTokens: 1, ...(served && { served }) }
   return withServed(call as unknown as Call, usage).served
 }
@@ -34,8 +41,38 @@ const cases: [string, Given, Served | undefined][] = [
     { answeredTier: 'standard', served: { serviceTier: 'priority' } },
     { serviceTier: 'priority' },
   ],
-  ['the wish where the answer is silent', { body: { service_tier: 'flex' } }, { serviceTier: 'flex' }],
-  ["Gemini's name of it", { body: { serviceTier: 'FLEX' } }, { serviceTier: 'flex' }],
+  ['the wish where the answer is silent', { body: { service_tier: 'priority' } }, { serviceTier: 'priority' }],
+  ["Gemini's name of it", { body: { serviceTier: 'PRIORITY' } }, { serviceTier: 'priority' }],
+  ['no wish for a discount: batch', { body: { service_tier: 'batch' } }, undefined],
+  ['no wish for a discount: flex, by its other name', { body: { serviceTier: 'FLEX' } }, undefined],
+  [
+    'a discount that the answer names',
+    { body: { service_tier: 'flex' }, served: { serviceTier: 'flex' } },
+    { serviceTier: 'flex' },
+  ],
+  ['a discount that the head names', { body: {}, answeredTier: 'batch' }, { serviceTier: 'batch' }],
+  [
+    "no wish for what is cheaper by the deployment's prices, at any time",
+    {
+      body: { service_tier: 'economy', speed: 'slow', inference_geo: 'mars' },
+      prices: {
+        input: 10n,
+        later: [{ fromMs: 9, prices: { input: 10n, variants: { economy: { input: 9n } } } }],
+        variants: { slow: { input: 10n, output: 1n } },
+        output: 2n,
+        placePercent: { mars: 50 },
+      },
+    },
+    undefined,
+  ],
+  [
+    'a wish for what is dearer',
+    {
+      body: { service_tier: 'scale', inference_geo: 'us' },
+      prices: { input: 10n, variants: { scale: { input: 11n } }, placePercent: { us: 110 } },
+    },
+    { serviceTier: 'scale', place: 'us' },
+  ],
   ['a wish for nothing in particular', { body: { service_tier: 'auto' } }, undefined],
   ['a wish that was left out of the request', { body: { service_tier: 'flex' }, dropped: ['service_tier'] }, undefined],
   [
