@@ -20,6 +20,8 @@ const keptLength = 2 * contextLength
 
 /** Units of other texts that wait behind an undecided one before it is decided without what follows it. */
 const queuedMax = 256
+/** Of any kind: those without text are held behind one with some, too. */
+const queuedEventsMax = 1024
 
 /** One text of the answer: content, reasoning, the arguments of one call, ... */
 class TextStream {
@@ -197,7 +199,7 @@ export class TextFilter implements AnswerFilter {
     const parts = queue.length === 1 ? [head] : queue.filter(one => one.stream === stream)
     const { context } = stream
     const text = context + (parts.length === 1 ? head.units : parts.map(one => one.units).join(''))
-    const isComplete = stream.isOver || unitsBehind(queue) > queuedMax
+    const isComplete = stream.isOver || queue.length > queuedEventsMax || unitsBehind(queue) > queuedMax
     const scan = this.#scanner.scan(text, { from: context.length, isComplete })
     const open = stream.json ? wordStart(parts, scan.open - context.length) : scan.open - context.length
     const end = Math.min(open, head.units.length)

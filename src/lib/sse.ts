@@ -28,15 +28,17 @@ export class SseSplitter implements FrameSplitter {
   push(bytes: Uint8Array): Frame[] {
     const piece = this.#decoder.decode(bytes, { stream: true })
     // What is held ends no event: one can only end in this piece, or where it meets what is held.
-    if (this.#length > 0 && !eventEnd(this.#tail + piece, 0)) {
+    const seam = this.#tail + piece
+    if (this.#length > 0 && !eventEnd(seam, 0, new CarriageReturns(seam))) {
       this.#hold(piece)
       return []
     }
     const text = this.#length === 0 ? piece : this.#pieces.join('') + piece
+    const returns = new CarriageReturns(text)
     const frames: Frame[] = []
     let at = 0
     for (;;) {
-      const end = eventEnd(text, at)
+      const end = eventEnd(text, at, returns)
       if (!end) break
       const frame = parseFrame(text.slice(at, end.from))
       if (frame) frames.push(frame)
@@ -116,14 +118,31 @@ export function lastEventEnd(buffer: Buffer): number {
   return Math.max(lf < 0 ? 0 : lf + 2, crlf < 0 ? 0 : crlf + 3)
 }
 
+/** The next CR at or after a place: a text has many line ends and mostly no CR, which is then looked for once. */
+class CarriageReturns {
+  readonly #text: string
+  #next: number
+
+  constructor(text: string) {
+    this.#text = text
+    this.#next = text.indexOf('\r')
+  }
+
+  /** `from` never goes back; -1 = there is none. */
+  at(from: number): number {
+    if (this.#next >= 0 && this.#next < from) this.#next = this.#text.indexOf('\r', from)
+    return this.#next
+  }
+}
+
 /** The next blank line at or after `at`: where the event ends and where the next one starts. */
-function eventEnd(text: string, at: number): { from: number; to: number } | undefined {
+function eventEnd(text: string, at: number, returns: CarriageReturns): { from: number; to: number } | undefined {
   for (let i = at; i < text.length; i++) {
     const code = text.charCodeAt(i)
     if (code !== newline && code !== carriageReturn) {
       // Jump to the next line end; lines are long, line ends are few.
       const lf = text.indexOf('\n', i)
-      const cr = lf < 0 || lf > i ? text.indexOf('\r', i) : -1
+      const cr = lf < 0 || lf > i ? returns.at(i) : -1
       const next = lf < 0 ? cr : cr < 0 ? lf : Math.min(lf, cr)
       if (next < 0) return undefined
       i = next

@@ -37,6 +37,8 @@ class WindowedFilter implements AnswerFilter {
   readonly #overlap: number
   readonly #change: ChangeText
   readonly #texts = new Map<string, Text>()
+  /** By choice, the names of texts of which something is held: only these have to be looked at where others end. */
+  readonly #held = new Map<number, { readonly texts: Set<string>; readonly calls: Set<string> }>()
 
   constructor(overlap: number, change: ChangeText) {
     this.#overlap = overlap
@@ -54,7 +56,7 @@ class WindowedFilter implements AnswerFilter {
       case 'citation':
         return [{ ...event, citation: this.#changedFields(event.citation) }]
       case 'tool-call-end':
-        return [...this.#flush(like => isArgumentsOf(like, event)), event]
+        return [...this.#flush(event.choice, [nameOfCall(event)]), event]
       case 'audio':
         return this.#audio(event)
       case 'reasoning':
@@ -66,24 +68,28 @@ class WindowedFilter implements AnswerFilter {
       case 'tool-call-arguments':
         return this.#piece(event)
       default:
-        return [...this.#flush(like => like.choice === event.choice), event]
+        return [...this.#flushChoice(event.choice), event]
     }
   }
 
   end(): readonly ChatEvent[] {
-    return this.#flush(() => true)
+    return [...this.#held.keys()].flatMap(choice => this.#flushChoice(choice))
   }
 
   /** Another kind of text in the same choice interrupts the one before it; arguments of several calls may alternate. */
   #piece(event: TextPiece): ChatEvent[] {
     const name = nameOf(event)
-    const interrupted = this.#flush(
-      like => like.choice === event.choice && like.type !== 'tool-call-arguments' && nameOf(like) !== name,
-    )
+    const others = this.#held.get(event.choice)?.texts
+    const interrupted = others
+      ? this.#flush(
+          event.choice,
+          [...others].filter(one => one !== name),
+        )
+      : []
     const [text, unread] = this.#read(name, event)
     const { before, rest } = this.#changed(name, text)
     const cut = characterBoundary(rest, Math.max(rest.length - this.#overlap, 0))
-    this.#texts.set(name, { before: cut > 0 ? '' : before, held: rest.slice(cut), unread, like: event })
+    this.#set(name, { before: cut > 0 ? '' : before, held: rest.slice(cut), unread, like: event })
     return cut > 0 ? [...interrupted, withPieceText(event, rest.slice(0, cut))] : interrupted
   }
 
@@ -91,7 +97,8 @@ class WindowedFilter implements AnswerFilter {
     const name = nameOf(event)
     const { rest } = this.#changed(name, event.text ?? '')
     this.#texts.delete(name)
-    return [...this.#flush(like => like.choice === event.choice), rest === '' ? event : withPieceText(event, rest)]
+    this.#held.get(event.choice)?.texts.delete(name)
+    return [...this.#flushChoice(event.choice), rest === '' ? event : withPieceText(event, rest)]
   }
 
   /** The text of the event with what was not readable before it, and what of it is not readable yet. */
@@ -126,10 +133,27 @@ class WindowedFilter implements AnswerFilter {
     )
   }
 
-  #flush(ends: (like: TextPiece) => boolean): ChatEvent[] {
+  #set(name: string, text: Text): void {
+    const { choice, type } = text.like
+    let held = this.#held.get(choice)
+    if (!held) this.#held.set(choice, (held = { texts: new Set(), calls: new Set() }))
+    this.#texts.set(name, text)
+    held[type === 'tool-call-arguments' ? 'calls' : 'texts'].add(name)
+  }
+
+  /** All that is held of a choice: of texts, then of calls. */
+  #flushChoice(choice: number): ChatEvent[] {
+    const held = this.#held.get(choice)
+    return held ? this.#flush(choice, [...held.texts, ...held.calls]) : []
+  }
+
+  #flush(choice: number, names: readonly string[]): ChatEvent[] {
     const out: ChatEvent[] = []
-    for (const [name, { before, held, unread, like }] of this.#texts) {
-      if (!ends(like)) continue
+    for (const name of names) {
+      const known = this.#texts.get(name)
+      if (!known) continue
+      const { before, held, unread, like } = known
+      this.#held.get(choice)?.[like.type === 'tool-call-arguments' ? 'calls' : 'texts'].delete(name)
       const text = held + unread
       const sent = this.#overlap > 0 ? (before + text).slice(-this.#overlap) : ''
       this.#texts.set(name, { before: sent, held: '', unread: '', like })
@@ -155,12 +179,12 @@ function commonLength(one: string, other: string): number {
   return at
 }
 
-function isArgumentsOf(like: TextPiece, call: { choice: number; index: number }): boolean {
-  return like.type === 'tool-call-arguments' && like.choice === call.choice && like.index === call.index
+function nameOf(event: TextPiece): string {
+  return event.type === 'tool-call-arguments' ? nameOfCall(event) : `${event.choice} ${event.type}`
 }
 
-function nameOf(event: TextPiece): string {
-  return `${event.choice} ${event.type} ${event.type === 'tool-call-arguments' ? event.index : ''}`
+function nameOfCall({ choice, index }: { choice: number; index: number }): string {
+  return `${choice} tool-call-arguments ${index}`
 }
 
 /** `at`, or one less where it would cut a character that takes two units of UTF-16. */

@@ -54,6 +54,6 @@ class ContentList {
     else if (type === 'thinking_delta') block.thinking = `${String(block.thinking)}${String(thinking)}`
     else if (type === 'signature_delta') block.signature = signature
     else if (type === 'input_json_delta') this.#input += String(json)
-    else block.citations = [...((block.citations as unknown[] | undefined) ?? []), citation]
+    else ((block.citations ??= []) as unknown[]).push(citation)
   }
 }

@@ -17,8 +17,18 @@ export type Step =
   | { readonly type: 'stop' }
 
 type ChoiceEvent = Extract<ChatEvent, { choice: number }>
+type OpenEvent = Exclude<ChoiceEvent, Finish>
 type Reasoning = Extract<ChatEvent, { type: 'reasoning' }>
 type Finish = Extract<ChatEvent, { type: 'finish' }>
+
+/** A call that waits, with its events in order, its start first. */
+interface WaitingCall {
+  readonly events: OpenEvent[]
+}
+type Waiting = WaitingCall | OpenEvent
+
+const begunTwice = () => broken('it begins a tool call twice')
+const notOpen = () => broken('it continues a tool call that is not open')
 
 const stop: Step = { type: 'stop' }
 
@@ -28,8 +38,15 @@ export class BlockSequence {
   #open: 'text' | 'thinking' | 'call' | undefined
   /** The number of the call that is open. */
   #call = -1
-  /** What came while a call was open, and waits for its end: blocks do not overlap. */
-  #waiting: ChoiceEvent[] = []
+  /**
+   * What came while a call was open, and waits for its end, as blocks do not overlap: in order, each further call with
+   * all of its own events, so that each is looked at twice, however many calls are open.
+   */
+  #waiting: Waiting[] = []
+  /** The first of them that was not written yet. */
+  #next = 0
+  /** Those among them that have not ended, by the number of the call. */
+  readonly #waitingCalls = new Map<number, WaitingCall>()
   #refused = false
   #called = false
   #finish: Finish | undefined
@@ -45,9 +62,49 @@ export class BlockSequence {
       return this.#endAll()
     }
     if (this.#open === 'call' && !('index' in event && event.index === this.#call)) {
-      this.#waiting.push(event)
+      this.#wait(event)
       return []
     }
+    const steps = this.#steps(event)
+    if (event.type === 'tool-call-end') this.#resume(steps)
+    return steps
+  }
+
+  /** Throws `upstream-broken` for a call that is begun twice, and for arguments of one that is not open. */
+  #wait(event: OpenEvent): void {
+    if (!('index' in event)) {
+      this.#waiting.push(event)
+      return
+    }
+    const known = this.#waitingCalls.get(event.index)
+    if (event.type === 'tool-call-start') {
+      if (known) throw begunTwice()
+      const call = { events: [event] }
+      this.#waitingCalls.set(event.index, call)
+      this.#waiting.push(call)
+      return
+    }
+    if (event.type === 'tool-call-end') this.#waitingCalls.delete(event.index)
+    else if (!known) throw notOpen()
+    known?.events.push(event)
+  }
+
+  /** Writes what waited for the end of the call, until another one is open. */
+  #resume(steps: Step[]): void {
+    const waiting = this.#waiting
+    if (this.#next === waiting.length) return
+    while (this.#next < waiting.length && this.#open !== 'call') {
+      const one = waiting[this.#next++]!
+      for (const event of 'events' in one ? one.events : [one]) for (const step of this.#steps(event)) steps.push(step)
+    }
+    if (this.#next === waiting.length) {
+      this.#waiting = []
+      this.#next = 0
+    }
+    if (this.#open === 'call') this.#waitingCalls.delete(this.#call)
+  }
+
+  #steps(event: OpenEvent): Step[] {
     switch (event.type) {
       case 'text':
         return this.#text(event.text)
@@ -59,7 +116,7 @@ export class BlockSequence {
       case 'tool-call-start':
         return this.#startCall(event)
       case 'tool-call-arguments':
-        if (this.#open !== 'call') throw broken('it continues a tool call that is not open')
+        if (this.#open !== 'call') throw notOpen()
         return event.fragment === '' ? [] : [delta({ type: 'input_json_delta', partial_json: event.fragment })]
       case 'tool-call-end':
         return this.#endCall()
@@ -132,7 +189,7 @@ export class BlockSequence {
 
   #startCall({ index, id, name, signature }: Extract<ChatEvent, { type: 'tool-call-start' }>): Step[] {
     // The same call begun twice would be two blocks of one id.
-    if (this.#open === 'call') throw broken('it begins a tool call twice')
+    if (this.#open === 'call') throw begunTwice()
     const closing = this.#close()
     this.#open = 'call'
     this.#call = index
@@ -146,15 +203,17 @@ export class BlockSequence {
     if (this.#open !== 'call') return []
     this.#open = undefined
     this.#call = -1
-    const waiting = this.#waiting
-    this.#waiting = []
-    return [stop, ...waiting.flatMap(event => this.take(event))]
+    return [stop]
   }
 
   #endAll(): Step[] {
     const steps: Step[] = []
-    while (this.#open === 'call') steps.push(...this.#endCall())
-    return [...steps, ...this.#close()]
+    while (this.#open === 'call') {
+      steps.push(...this.#endCall())
+      this.#resume(steps)
+    }
+    for (const step of this.#close()) steps.push(step)
+    return steps
   }
 
   #close(): Step[] {

@@ -8,6 +8,9 @@ import { ChoiceStates, endWaitMs, silentEndMs, unfinishedStream } from '../../co
 import { frameSplitter } from '../../lib/frame-splitter.ts'
 import type { Frame, FrameSplitter } from '../../lib/frame.ts'
 
+/** More calls are no answer: an upstream that goes on beginning them would fill the memory, and every client. */
+export const toolCallsMax = 1024
+
 /** The state of an answer as a whole, from its events. */
 export class AnswerState {
   started = false
@@ -17,6 +20,7 @@ export class AnswerState {
   failure: GatewayError | undefined
   contentEvents = 0
   contentCharacters = 0
+  #toolCalls = 0
   #usageAtStart: Usage | undefined
   /** The upstream's failure, while the report of its usage may still follow. */
   #awaited: GatewayError | undefined
@@ -66,11 +70,18 @@ export class AnswerState {
         return this.#content(event.choice, event.text?.length ?? 0)
       case 'tool-call-arguments':
         return this.#content(event.choice, event.fragment.length)
+      case 'tool-call-start':
+        if (++this.#toolCalls > toolCallsMax) this.failure = tooManyCalls()
+        return this.#begin(event.choice)
       default:
-        this.started = true
-        this.steps++
-        this.#choices.begin(event.choice)
+        this.#begin(event.choice)
     }
+  }
+
+  #begin(choice: number): void {
+    this.started = true
+    this.steps++
+    this.#choices.begin(choice)
   }
 
   #content(choice: number, characters: number): void {
@@ -114,6 +125,9 @@ const endsSilently = ({ isLast, endsSilently: some }: ChatAdapter): boolean => i
 /** After so many milliseconds without a further step a complete answer is over, without its terminal event. */
 export const quietMsOf = (adapter: ChatAdapter, isCounted: boolean): number =>
   endsSilently(adapter) ? silentEndMs : endWaitMs(isCounted)
+
+const tooManyCalls = () =>
+  new GatewayError('upstream-broken', `the upstream's answer begins more than ${toolCallsMax} tool calls`)
 
 /** The state of one stream. Where nothing marks its end, an upstream may answer with fewer choices than requested. */
 export const answerState = (adapter: ChatAdapter, { choices }: ChatRequest): AnswerState =>

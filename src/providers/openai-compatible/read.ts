@@ -234,7 +234,7 @@ class CallNumbers {
     let known = this.#byIndex.get(index)
     const another = known !== undefined && id !== '' && known.id !== '' && id !== known.id && name !== ''
     if (!known || another) {
-      events.push(...(hasIndex && !another ? this.#closeWhole(choice) : this.close(choice)))
+      events.push(...(hasIndex && !another ? this.#closeNewest(choice) : this.close(choice)))
       const callId = id || `call_${crypto.randomUUID().replaceAll('-', '').slice(0, 24)}`
       known = { number: this.#count++, id: callId, written: [], end: new ObjectEnd() }
       this.#byIndex.set(index, known)
@@ -263,8 +263,10 @@ class CallNumbers {
     return this.#isWhole(call, fragment) ? [event, this.#end(choice, call)] : [event]
   }
 
-  #closeWhole(choice: number): ChatEvent[] {
-    return [...this.#open].filter(call => this.#isWhole(call, '')).map(call => this.#end(choice, call))
+  /** Only the newest is looked at: the others were when a call began behind them, and at each fragment since. */
+  #closeNewest(choice: number): ChatEvent[] {
+    const call = this.#newest
+    return call && this.#open.has(call) && this.#isWhole(call, '') ? [this.#end(choice, call)] : []
   }
 
   /** The arguments of most calls are never looked at: they are the only ones, or whole when the next one begins. */

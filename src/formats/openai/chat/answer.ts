@@ -76,15 +76,16 @@ function newChoice(index: number): GatheredChoice {
 /** Sorted by choice. Throws the answer's own error, and `upstream-broken` when a choice never ended. */
 export function gather(events: readonly ChatEvent[]): GatheredAnswer {
   const answer: GatheredAnswer = { id: '', createdS: undefined, choices: [], usage: undefined }
+  const choices = new Map<number, GatheredChoice>()
   for (const event of events) {
     if (event.type === 'start') {
       answer.id = event.id
       answer.createdS = event.createdS
     } else if (event.type === 'usage') answer.usage = event.usage
     else if (event.type === 'error') throw event.error
-    else add(choiceOf(answer.choices, event.choice), event)
+    else add(choiceOf(choices, event.choice), event)
   }
-  answer.choices.sort((a, b) => a.index - b.index)
+  answer.choices = [...choices.values()].sort((a, b) => a.index - b.index)
   for (const choice of answer.choices) {
     if (!choice.hasEnded) throw unfinished(choice)
     closeBlock(choice)
@@ -95,11 +96,10 @@ export function gather(events: readonly ChatEvent[]): GatheredAnswer {
 const unfinished = ({ index }: GatheredChoice): GatewayError =>
   new GatewayError('upstream-broken', `the upstream's answer has no finish reason for choice ${index}`)
 
-/** Adds it where it is new. There are few choices, nearly always one: they are compared one by one. */
-function choiceOf(choices: GatheredChoice[], index: number): GatheredChoice {
-  for (const choice of choices) if (choice.index === index) return choice
-  const choice = newChoice(index)
-  choices.push(choice)
+/** Adds it where it is new. */
+function choiceOf(choices: Map<number, GatheredChoice>, index: number): GatheredChoice {
+  let choice = choices.get(index)
+  if (!choice) choices.set(index, (choice = newChoice(index)))
   return choice
 }
 
