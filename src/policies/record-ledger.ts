@@ -15,15 +15,20 @@ export function recordLedger(ledger: Ledger, writer: SpendWriter): Policy {
   // A further attempt, or another model, may have reserved more.
   const beginAgain = (call: Call) => {
     if (call.reserved || call.modelReservations) begin(call)
-    return true
   }
   return {
     name: 'record-ledger',
     stage: 'body',
     dryRun: false,
     admit: begin,
-    admitAttempt: beginAgain,
-    admitModel: beginAgain,
+    admitAttempt(call) {
+      beginAgain(call)
+      return true
+    },
+    async admitModel(call) {
+      beginAgain(call)
+      return undefined
+    },
     settled: settlement => ledger.settle(ledgerRow(settlement)),
   }
 }
