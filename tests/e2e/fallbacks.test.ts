@@ -93,6 +93,8 @@ test.each([
   expect(await ask('small', { stream })).toEqual([200, 'lenient', '1'])
   inBand('larger', { code: 429, message: 'slow' }, stream)
   expect(await ask('larger', { stream })).toEqual([200, 'spare', '1'])
+  inBand('spare', { code: 403, message: 'You do not have permission to access the File x1.' }, stream)
+  expect(await ask('spare', { stream })).toEqual([403, 'spare', '0'])
   inBand('spare', { code: '422', message: 'n must be 1' }, stream)
   expect(await ask('spare', { stream })).toEqual([422, 'spare', '0'])
 })

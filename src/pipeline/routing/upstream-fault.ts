@@ -2,6 +2,7 @@
 import type { Deployment } from '../../core/deployment.ts'
 import { classify, frameworkError, namedError } from '../../core/dialects/classify.ts'
 import type { UpstreamError } from '../../core/dialects/classify.ts'
+import { readErrorBody } from '../../core/dialects/error-body.ts'
 import { faults, GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { UpstreamResponse } from '../../core/transport.ts'
 import { isObject, jsonOrText, parsedJson } from '../../lib/json/json-values.ts'
@@ -48,7 +49,7 @@ function classified(deployment: Deployment, error: Omit<UpstreamError, 'host'>):
   return new GatewayError(kind, clean(message, deployment), {
     ...more,
     retryAfterMs: cappedMs(more.retryAfterMs),
-    cause: { status: error.status ?? faults[kind].status, body: error.body },
+    cause: { status: error.status ?? readErrorBody(error.body).status, body: error.body },
   })
 }
 
