@@ -1,4 +1,5 @@
 /** For tests: replicas in this process, each over a connection of its own length to one Redis. */
+import type { RedisClient } from 'bun'
 import { startTcpProxy } from './network/tcp-proxy.ts'
 import type { TcpProxy } from './network/tcp-proxy.ts'
 import type { LimitScope, LimitVerdict } from '../../src/core/tenancy/limits.ts'
@@ -6,16 +7,27 @@ import type { WithoutRedis } from '../../src/core/settings.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { BudgetCounters } from '../../src/store/limits/budget-counters.ts'
 import type { BudgetSpend } from '../../src/store/limits/budget-counters.ts'
+import { limitKeys } from '../../src/store/limits/grant-script.ts'
 import { RedisLimiter } from '../../src/store/limits/limiter-redis.ts'
 import { until } from './until.ts'
 
 const given = process.env.TEST_REDIS_URL
+const databases = { budgets: 8, limiter: 9, generations: 10 }
 /** A database of Redis for each file of tests: it is emptied, while other files run. undefined = there is no Redis. */
-export const redisDatabase = (file: 'budgets' | 'limiter'): string | undefined =>
-  given === undefined ? undefined : new URL(file === 'budgets' ? '/8' : '/9', given).href
+export const redisDatabase = (file: keyof typeof databases): string | undefined =>
+  given === undefined ? undefined : new URL(`/${databases[file]}`, given).href
 
 /** What all replicas of the tests share. */
 export const installation = 'tests'
+
+/**
+ * Empties it, and leaves it as one that has been in use for long: where nothing is there, replicas may have lost what
+ * they told it, and nothing is granted for two seconds.
+ */
+export async function emptied(admin: RedisClient): Promise<void> {
+  await admin.send('FLUSHDB', [])
+  await admin.send('HSET', [limitKeys(installation).replicas, 'generation', '1 1'])
+}
 
 /** One gateway as far as limits are concerned. */
 export interface Replica {

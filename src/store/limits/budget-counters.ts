@@ -53,6 +53,8 @@ export class BudgetCounter {
   holders = 0
   usedMs: number
   loadedMs = -Infinity
+  /** When the last reading that has ended was begun. */
+  readMs = -Infinity
   loading: Promise<void> | undefined
   /** Calls wait for this reading, though something is known. */
   renewing: Promise<void> | undefined
@@ -103,6 +105,7 @@ export class BudgetCounter {
 interface BudgetCountersOptions {
   /** Absent = nothing is stored: each process begins with nothing spent. */
   readonly spend?: BudgetSpend | undefined
+  /** That of all replicas, by which periods begin. */
   readonly clock: Clock
   /** A budget has reached its soft limit: called once a period and process. */
   softReached?(scope: BudgetScope, spentNanoUsd: number): void
@@ -128,6 +131,11 @@ export class BudgetCounters {
     return this.#counters.size
   }
 
+  /** That of all replicas, by which periods begin. */
+  get clock(): Clock {
+    return this.#options.clock
+  }
+
   /** Of the scope's period; calls of another one keep theirs. */
   find(scope: BudgetScope): BudgetCounter {
     let counter = this.#counters.get(scope.id)
@@ -149,7 +157,10 @@ export class BudgetCounters {
       this.#former.delete(counter.period)
       return former
     }
-    if (!this.#options.spend) counter.loadedMs = nowMs
+    if (!this.#options.spend) {
+      counter.loadedMs = nowMs
+      counter.readMs = Infinity
+    }
     return counter
   }
 
@@ -196,6 +207,20 @@ export class BudgetCounters {
       if (counter.renewing) (waits ??= []).push(counter.renewing)
     }
     return waits && Promise.all(waits).then(() => {})
+  }
+
+  /**
+   * Reads a budget again unless a reading that was begun at `sinceMs` or later has ended. Never rejects: where the
+   * database cannot be read, what is known goes on to count.
+   */
+  async readSince(counter: BudgetCounter, sinceMs: number): Promise<void> {
+    while (counter.readMs < sinceMs)
+      await this.#load(counter).catch(() => (counter.readMs = this.#options.clock.monotonicMs()))
+  }
+
+  /** Budgets in which this process has settled something, in their present periods: the latest of each. */
+  withOwn(): BudgetScope[] {
+    return [...this.#counters.values()].filter(one => one.own !== 0).map(one => one.latest)
   }
 
   /** Counts what a call cost. */
@@ -280,6 +305,7 @@ export class BudgetCounters {
     const { scope, startMs, isLoaded } = counter
     for (;;) {
       const before = counter.settlements
+      const fromMs = clock.monotonicMs()
       const isWhole = !isLoaded || counter.isDoubtful
       const amounts = new Map(await spend.read(scope, startMs, isWhole).catch(unreadable))
       const isOvertaken = counter.settlements !== before
@@ -292,6 +318,7 @@ export class BudgetCounters {
       } else if (isWhole) counter.recountAfterMs = clock.monotonicMs() + recountPauseMs
       amounts.delete(spend.writer)
       counter.learn(amounts)
+      counter.readMs = fromMs
       counter.loadedMs = clock.monotonicMs()
       return
     }

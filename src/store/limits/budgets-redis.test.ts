@@ -1,7 +1,13 @@
 /** Budgets across replicas: never exceeded in all together, usable to the end, and rebuilt where Redis lost them. */
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
-import { installation, openReplica, openReplicas, redisDatabase } from '../../../tests/support/redis-replicas.ts'
+import {
+  emptied,
+  installation,
+  openReplica,
+  openReplicas,
+  redisDatabase,
+} from '../../../tests/support/redis-replicas.ts'
 import type { Replica } from '../../../tests/support/redis-replicas.ts'
 import type { LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { WithoutRedis } from '../../core/settings.ts'
@@ -23,11 +29,11 @@ describe.if(url !== undefined)('on Redis', () => {
   let admin: RedisClient
   beforeAll(async () => {
     admin = new RedisClient(url!)
-    await admin.send('FLUSHDB', [])
+    await emptied(admin)
   })
   afterEach(async () => {
     await Promise.all(opened.splice(0).map(one => one.close()))
-    await admin.send('FLUSHDB', [])
+    await emptied(admin)
   })
 
   const start = async (distances?: readonly number[], withoutRedis: WithoutRedis = 'refuse') => {
@@ -103,6 +109,20 @@ describe.if(url !== undefined)('on Redis', () => {
     await until(async () => Number(await admin.send('HLEN', [inRedis.replicas])) > 2, 'Redis knows the replicas again')
     expect(await burst(all, [scope], { calls: 90, bound: 10, costOf: () => 10 })).toBe(40)
     expect(all.ledger.sum(scope)).toBe(1000)
+  })
+
+  test('what an idle replica has spent counts on another one after Redis was emptied, also what is not stored yet', async () => {
+    const all = await start([0, 5, 10])
+    const scope = budgetOf(1000)
+    // Each has read the budget while nothing was spent.
+    for (const [at, replica] of all.replicas.entries()) all.settle(at, await takeAt(replica, scope, 1), [scope], 1)
+    for (const at of [0, 1]) all.settle(at, await takeAt(all.replicas[at]!, scope, 450), [scope], 450)
+    all.ledger.store('one')
+    const isAtRest = () => all.replicas.every(({ limiter }) => limiter.size === 0)
+    await until(isAtRest, 'nothing is held')
+    await admin.send('FLUSHDB', [])
+    expect((await takeAt(all.replicas[2]!, scope, 98)).allowed).toBe(false)
+    expect((await takeAt(all.replicas[2]!, scope, 97)).allowed).toBe(true)
   })
 
   test('a reservation counts on every replica until it is settled, and its rest is free on all of them then', async () => {

@@ -1,7 +1,7 @@
 /** What one exchange carries: calls that no grant covers, and reports of counters. */
 import type { GatewayError } from '../../core/errors.ts'
 import type { LimitVerdict } from '../../core/tenancy/limits.ts'
-import type { CallNeed, Counter } from './grant-counter.ts'
+import type { CallNeed, Counter, Generation } from './grant-counter.ts'
 import type { CallAnswer, CallReport, CounterReport } from './grant-script.ts'
 import { counterRefusal } from './grant-verdict.ts'
 
@@ -85,6 +85,8 @@ export class Batch {
   readonly reports: CounterReport[] = []
   readonly waiting: WaitingCall[] = []
   readonly calls: CallReport[] = []
+  /** As it was known when the reports were written. */
+  generation = 0
 
   get isFull(): boolean {
     return this.calls.length >= callsMax || this.counters.length >= countersMax
@@ -118,12 +120,13 @@ export class Batch {
   }
 
   /** Writes the reports, of the state as it is now. */
-  seal(nowMs: number): void {
+  seal(nowMs: number, generation: Generation): void {
+    this.generation = generation.number
     for (const counter of this.counters) {
       counter.place = 0
       const wanted = counter.wantedAhead(nowMs)
       this.wanted.push(wanted)
-      this.reports.push(counter.report(nowMs, wanted))
+      this.reports.push(counter.report(nowMs, wanted, generation))
     }
   }
 }

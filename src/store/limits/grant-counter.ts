@@ -1,6 +1,7 @@
 /** What one replica knows and holds of one counter. All times are monotonic milliseconds. */
 import type { BudgetCounter, BudgetScope } from './budget-counters.ts'
 import type { CounterKind, CounterReport } from './grant-script.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { SlidingWindow } from '../../lib/sliding-window.ts'
 
 /** A grant covers the use of three seconds; the next one is requested when that of one second is left. */
@@ -14,6 +15,17 @@ const reportMs = 5000
 /** Running calls are reported anew before the counter's key in Redis expires. */
 const renewMs = 30_000
 
+/** Redis begins with what was read of the database so short a time before it was asked. */
+const newReadingMs = 1000
+
+/** The present generation of Redis, as this replica knows it. */
+export interface Generation {
+  /** 0 = none. */
+  readonly number: number
+  /** When all replicas were known to have reported everything in it; Infinity = they are not. */
+  readonly settledMs: number
+}
+
 /** What a call takes: of each scope what it counts. */
 export interface CallNeed {
   readonly tokens: number
@@ -26,6 +38,8 @@ export interface CounterMoney {
   readonly scope: BudgetScope
   /** Of this process in the table of spending. */
   readonly writer: string
+  /** By which its period ends. */
+  readonly clock: Pick<Clock, 'epochMs'>
 }
 
 interface CounterStart {
@@ -54,6 +68,8 @@ export class Counter {
   money: CounterMoney | undefined = undefined
   /** What other processes spent, as was reported to Redis; undefined = Redis does not know. */
   #reportedOthers: ReadonlyMap<string, number> | undefined
+  /** Of money: Redis begins with what was read of the database since. */
+  #baseSinceMs = Infinity
   /** Of money, when Redis answered last: settled here and reserved by running calls. Before, settled at the start. */
   #usedAtAnswer = 0
   /** Of money, likewise: held here. */
@@ -109,8 +125,9 @@ export class Counter {
   }
 
   /** Its budget is known. */
-  begin(money: CounterMoney): void {
+  begin(money: CounterMoney, nowMs: number): void {
     this.money = money
+    this.#baseSinceMs = nowMs - newReadingMs
     this.#usedAtAnswer = money.budget.own
   }
 
@@ -185,10 +202,19 @@ export class Counter {
     return isCovered
   }
 
-  /** Redis has lost, or never had, what other processes spent. */
-  forgetBase(): void {
+  /** Redis may have lost what other processes spent. */
+  forgetOthers(): void {
     this.#reportedOthers = undefined
     this.isChanged = true
+  }
+
+  /**
+   * Redis has answered whether it needs what the database says now. When the reading must have begun that it is told
+   * next: undefined = it needs none.
+   */
+  baseNeeded(isNeeded: boolean, nowMs: number): number | undefined {
+    this.#baseSinceMs = isNeeded ? nowMs - newReadingMs : Infinity
+    return isNeeded ? this.#baseSinceMs : undefined
   }
 
   /** Corrects what was booked at `takenMs` to what was used. false = more was used than is held: to be reported. */
@@ -232,7 +258,7 @@ export class Counter {
   }
 
   /** Its state as sent to Redis. `wanted` = what is asked for ahead. */
-  report(nowMs: number, wanted: number): CounterReport {
+  report(nowMs: number, wanted: number, generation: Generation): CounterReport {
     this.isBusy = true
     this.isChanged = false
     this.#usedSinceSent = 0
@@ -245,7 +271,9 @@ export class Counter {
     const { budget, writer } = this.money
     const isReported = this.#reportedOthers === budget.others
     this.#reportedOthers = budget.others
-    return [...state, writer, budget.own, isReported ? 0 : [...budget.others].flat()]
+    // An older reading lacks what others have spent since, who may have reported it to a Redis that lost it.
+    const isNew = budget.readMs >= Math.max(generation.settledMs, this.#baseSinceMs)
+    return [...state, writer, budget.own, isReported ? 0 : [...budget.others].flat(), isNew ? generation.number : 0]
   }
 
   /** Adds a grant. */

@@ -106,7 +106,8 @@ export class CounterTable {
     // Each period has a counter of its own: calls of the one before are settled in theirs.
     const budget = this.#budgets.find(scope)
     const counter = this.#counter('budget', budget.period, scope.budget.maxNanoUsd, nowMs)
-    if (!counter.money) counter.begin({ budget, scope, writer: this.#budgets.writer })
+    const { writer, clock } = this.#budgets
+    if (!counter.money) counter.begin({ budget, scope, writer, clock }, nowMs)
     else if (counter.money.budget !== budget || counter.money.scope !== scope)
       counter.money = { ...counter.money, budget, scope }
     return counter

@@ -3,14 +3,20 @@
  * decisions and grants. What Redis holds of an installation, all in one hash slot (on a cluster a script may only touch
  * keys of one):
  *
- * - `limit-replicas`, a hash: of each replica when it was heard last and the number of its last exchange.
- * - `limit:<kind>:<scope>`, a hash for each counter: of each replica `<heard> <kept> <eager until> <rest>`. `kept` is
- *   granted and not spent; the rest is `[age, amount, ...]` of what it spent, by age at `heard`, or for parallel calls
- *   the number of running ones. Every report is the whole state of the replica, so a lost answer, a repeated report and
- *   a Redis that lost its data need no rule of their own.
+ * - `limit-replicas`, a hash: of each replica when it was heard last, the number of its last exchange, and the
+ *   generation of which it has reported everything; `generation` = the present one and when it began; `run` = the id of
+ *   the Redis process.
+ * - `limit:<kind>:<scope>`, a hash for each counter: of each replica `<generation> <heard> <kept> <eager until>
+ *   <rest>`. `kept` is granted and not spent; the rest is `[age, amount, ...]` of what it spent, by age at `heard`, or
+ *   for parallel calls the number of running ones. Every report is the whole state of the replica, so a lost answer and
+ *   a repeated report need no rule of their own.
  *   Of money also `s:<process>` = what the process has settled in the period, which stays when the replica is gone, and
- *   `base` = what the database says was reported.
+ *   `base` = the generation in which what the database says was reported.
  * - `limit-mail:<replica>`, a list: counters that another replica runs short of.
+ *
+ * A generation lasts until data may have been lost: nothing is there, it is older than a replica has seen, or another
+ * process answers. Then nothing is granted until all replicas have reported everything, and what the database says is
+ * read again. See docs/decisions/0098-redis-has-generations.md.
  *
  * The clock is Redis' own. Replicas send ages, measured on monotonic clocks and so never above the real age at arrival.
  */
@@ -26,7 +32,10 @@ export const spendMs = 10_000
 const slotLeaseMs = 45_000
 /** A replica that was not heard for this long is not waited for. A living one is heard every second. */
 const livingMs = 5000
-/** After a loss or an absence of Redis nothing is granted for so long: all replicas report what they hold and spent. */
+/**
+ * In a new generation nothing is granted for so long: all replicas report what they hold and spent. One that was there
+ * is waited for until what it held cannot be spent any more, see `spendMs`.
+ */
 const settleMs = 2000
 const counterTtlMs = 180_000
 /** Afterwards what was spent of a budget is read from the database again. */
@@ -70,10 +79,12 @@ type CounterState = readonly [CounterKind, number, number, number, number, numbe
 
 /**
  * A counter in an exchange: `[kind, limit, kept, wanted ahead, eager ms, running or '[age, amount, ...]']`; of money
- * also the process, what it has settled, and what others have, as the database says: `[process, amount, ...]`, 0 = as
- * told before.
+ * also the process, what it has settled, what others have, as the database says: `[process, amount, ...]`, 0 = as told
+ * before; and the generation in which the database was read, 0 = it is not known to be new.
  */
-export type CounterReport = CounterState | readonly [...CounterState, string, number, readonly (string | number)[] | 0]
+export type CounterReport =
+  | CounterState
+  | readonly [...CounterState, string, number, readonly (string | number)[] | 0, number]
 
 /** A call that waits: `[first asked, counter, amount, counter, amount, ...]`; counters by their place, from 1. */
 export type CallReport = readonly number[]
@@ -89,6 +100,12 @@ export interface Exchange {
    * it ends: it is no replica any more, and only what it spent counts.
    */
   readonly standing: 'new' | 'known' | 'overspent' | 'leaving'
+  /** The last one that was answered; 0 = none. */
+  readonly answeredNumber: number
+  /** As of the last answer; 0 = none. */
+  readonly generation: number
+  /** Redis was told everything in this one; 0 = in none. */
+  readonly reportedGeneration: number
   readonly keys: readonly string[]
   readonly reports: readonly CounterReport[]
   readonly calls: readonly CallReport[]
@@ -96,15 +113,16 @@ export interface Exchange {
   readonly others: readonly string[]
 }
 
-/** KEYS and ARGV of the exchange. */
+/** KEYS and ARGV of the exchange; whether its connection is new follows behind them. */
 export function parametersOf(
   { replicas, mail }: LimitKeys,
   exchange: Exchange,
 ): { readonly keys: string[]; readonly values: string[] } {
   const { replica, number, standing, keys, reports, calls, others } = exchange
+  const seen = [exchange.answeredNumber, exchange.generation, exchange.reportedGeneration].map(String)
   return {
     keys: [replicas, mail(replica), ...keys, ...others.map(mail)],
-    values: [replica, String(number), standing, ...[reports, calls, others].map(one => JSON.stringify(one))],
+    values: [replica, String(number), standing, ...[reports, calls, others].map(one => JSON.stringify(one)), ...seen],
   }
 }
 
@@ -115,7 +133,7 @@ export interface CounterAnswer {
   readonly spent: number
   /** Granted to other replicas and not spent. */
   readonly heldByOthers: number
-  /** Of money: Redis needs what the database says. */
+  /** Of money: Redis needs what the database says now. */
   readonly needsBase: boolean
 }
 
@@ -134,8 +152,10 @@ export interface CallAnswer {
 export interface ExchangeAnswer {
   /** Redis' clock. */
   readonly nowMs: number
-  /** Redis did not know this replica any more: everything has to be reported. */
-  readonly isLost: boolean
+  /** Another one than before: everything has to be reported. */
+  readonly generation: number
+  /** Not all replicas have reported everything: nothing is granted. */
+  readonly isSettling: boolean
   /** Other replicas heard in the last seconds. */
   readonly others: readonly string[]
   readonly counters: readonly CounterAnswer[]
@@ -148,11 +168,15 @@ const decisions = ['taken', 'refused', 'later'] as const
 
 /** Undefined = a later exchange of this replica came first, and nothing was done. */
 export function readAnswer(raw: unknown): ExchangeAnswer | undefined {
-  const [nowMs, lost, others, counters, calls, mail] = raw as [number, number, string[], number[], number[], string[]]
-  if (lost < 0) return undefined
+  const [nowMs, settling, generation, others, counters, calls, mail] = raw as [
+    ...[number, number, number],
+    ...[string[], number[], number[], string[]],
+  ]
+  if (settling < 0) return undefined
   return {
     nowMs,
-    isLost: lost === 1,
+    generation,
+    isSettling: settling === 1,
     others,
     counters: chunks(counters, 4).map(([granted, spent, heldByOthers, needsBase]) => ({
       granted: granted!,
@@ -174,37 +198,72 @@ function chunks(flat: readonly number[], size: number): number[][] {
   return Array.from({ length: flat.length / size }, (_, at) => flat.slice(at * size, (at + 1) * size))
 }
 
-/** KEYS: replicas, own mail, counters, mail of the others. ARGV: see `parametersOf`. Answers: see `readAnswer`. */
+/**
+ * KEYS: replicas, own mail, counters, mail of the others. ARGV: see `parametersOf`, then 1 = nothing was answered over
+ * this connection yet. Answers: see `readAnswer`.
+ */
 export const exchangeScript = script(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local me, number, standing = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local reports, calls, others = cjson.decode(ARGV[4]), cjson.decode(ARGV[5]), cjson.decode(ARGV[6])
-local heard, living, settle, last = {}, {}, nil, nil
+local answered, seen, told, fresh = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10] == '1'
+local heard, reported, numbers, living, last, run = {}, {}, {}, {}, nil, nil
+local generation, since = 0, 0
 local all = redis.call('HGETALL', KEYS[1])
 for f = 1, #all, 2 do
   local id = all[f]
-  if id == 'settle' then settle = tonumber(all[f + 1]) else
-    local at, of = string.match(all[f + 1], '^(%d+) (%d+)$')
+  if id == 'generation' then
+    local number, began = string.match(all[f + 1], '^(%d+) (%d+)$')
+    generation, since = tonumber(number), tonumber(began)
+  elseif id == 'run' then run = all[f + 1]
+  else
+    local at, of, whole = string.match(all[f + 1], '^(%d+) (%d+) (%d+)$')
     at = tonumber(at)
     if id == me then last = tonumber(of)
     elseif now - at > ${replicaTtlMs} then redis.call('HDEL', KEYS[1], id)
     else
-      heard[id] = at
+      heard[id], reported[id], numbers[id] = at, tonumber(whole), tonumber(of)
       if now - at < ${livingMs} then living[#living + 1] = id end
     end
   end
 end
-if last and last >= number then return {now, -1, {}, {}, {}, {}} end
-local lost = (standing == 'known' or standing == 'overspent') and not last
-if (lost and not settle) or (standing == 'overspent' and (not settle or now > settle + ${settleMs})) then
-  settle = now + ${settleMs}
-  redis.call('HSET', KEYS[1], 'settle', string.format('%d', settle))
+local known = standing == 'known' or standing == 'overspent'
+-- Nothing is there, or it is from before what this replica was answered.
+local lost = generation == 0 or seen > generation
+if known and seen == generation and (not last or last < answered) then lost = true end
+if standing == 'overspent' and now > since + ${2 * settleMs} then lost = true end
+if fresh then
+  -- Redis that was restarted, or another one in its place, may lack the last writes. An access list may hide which.
+  local info = redis.pcall('INFO', 'server')
+  local process = type(info) == 'string' and string.match(info, 'run_id:(%w+)') or ''
+  if process == '' then lost = lost or known
+  elseif process ~= run then
+    lost = lost or run ~= nil
+    redis.call('HSET', KEYS[1], 'run', process)
+  end
 end
-local settling = settle and now < settle
-if standing == 'leaving' then redis.call('HDEL', KEYS[1], me)
-else redis.call('HSET', KEYS[1], me, string.format('%d %d', now, number)) end
+if lost then
+  generation, since = math.max(now, generation + 1, seen + 1), now
+  redis.call('HSET', KEYS[1], 'generation', string.format('%d %d', generation, since))
+  -- They lived a moment ago, whatever an older state says.
+  living = others
+  for _, id in ipairs(others) do
+    heard[id], reported[id] = now, 0
+    redis.call('HSET', KEYS[1], id, string.format('%d %d 0', now, numbers[id] or 0))
+  end
+end
+if last and last >= number then return {now, -1, 0, {}, {}, {}, {}} end
+local settling = now < since + ${settleMs}
+if not settling and now < since + ${spendMs} then
+  settling = told ~= generation and standing ~= 'leaving'
+  for id, whole in pairs(reported) do
+    if whole ~= generation and now - heard[id] < ${spendMs} then settling = true end
+  end
+end
 redis.call('PEXPIRE', KEYS[1], ${replicaTtlMs})
+if standing == 'leaving' then redis.call('HDEL', KEYS[1], me)
+else redis.call('HSET', KEYS[1], me, string.format('%d %d %d', now, number, told)) end
 
 local function spend(c, base, pairs)
   c.lists[#c.lists + 1] = {base, pairs}
@@ -230,21 +289,23 @@ local function read(key, report)
     settled(key, report[7], report[8])
     local base = report[9]
     if base ~= 0 then
-      redis.call('HSET', key, 'base', '1')
       for p = 1, #base, 2 do settled(key, base[p], base[p + 1]) end
     end
+    if report[10] == generation then redis.call('HSET', key, 'base', string.format('%d', generation)) end
   end
   local lease = parallel and ${slotLeaseMs} or ${spendMs + windowMs}
   local all = redis.call('HGETALL', key)
   for f = 1, #all, 2 do
     local id = all[f]
-    if id == 'base' then c.base = true
+    if id == 'base' then c.base = tonumber(all[f + 1]) == generation
     elseif string.sub(id, 1, 2) == 's:' then c.settled = c.settled + tonumber(all[f + 1])
     elseif id ~= me then
-      local base, kept, eager, rest = string.match(all[f + 1], '^(%d+) (%d+) (%d+) (.*)$')
+      local of, base, kept, eager, rest = string.match(all[f + 1], '^(%d+) (%d+) (%d+) (%d+) (.*)$')
       base, kept, eager = tonumber(base), tonumber(kept), tonumber(eager)
       local seen = math.max(heard[id] or 0, base)
-      if now - seen >= lease then redis.call('HDEL', key, id) else
+      -- What is from before a loss, of a replica that has said since what is true.
+      local outdated = tonumber(of) ~= generation and reported[id] == generation
+      if outdated or now - seen >= lease then redis.call('HDEL', key, id) else
         c.held = c.held + kept
         local running = 0
         if c.slots then
@@ -313,7 +374,7 @@ for i, report in ipairs(reports) do counters[i] = read(KEYS[2 + i], report) end
 local function decide(call)
   for p = 2, #call, 2 do
     local c, amount = counters[call[p]], call[p + 1]
-    if settling then return 2, call[p], settle - now, 0 end
+    if settling then return 2, call[p], math.max(since + ${settleMs} - now, 100), 0 end
     if c.money and not c.base then return 2, call[p], 0, 0 end
     if amount > 0 and not fits(c, amount) then
       c.short = true
@@ -354,7 +415,7 @@ for i, c in ipairs(counters) do
   if kept == 0 and (rest == '[]' or rest == '0') then redis.call('HDEL', key, me)
   else
     local ends = eager > 0 and now + eager or 0
-    redis.call('HSET', key, me, string.format('%d %d %d %s', now, kept, ends, rest))
+    redis.call('HSET', key, me, string.format('%d %d %d %d %s', generation, now, kept, ends, rest))
     if not c.money then redis.call('PEXPIRE', key, ${counterTtlMs}) end
   end
   if c.money then redis.call('PEXPIRE', key, ${budgetTtlMs}) end
@@ -368,9 +429,9 @@ for i, c in ipairs(counters) do
   answers[#answers + 1] = granted
   answers[#answers + 1] = c.spent
   answers[#answers + 1] = c.others
-  answers[#answers + 1] = c.money and not c.base and 1 or 0
+  answers[#answers + 1] = c.money and not c.base and not settling and 1 or 0
 end
 local mail = redis.call('LRANGE', KEYS[2], 0, -1)
 redis.call('DEL', KEYS[2])
-return {now, lost and 1 or 0, living, answers, decided, mail}
+return {now, settling and 1 or 0, generation, living, answers, decided, mail}
 `)

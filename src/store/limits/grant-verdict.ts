@@ -2,7 +2,6 @@
 import type { LimitRefusal, LimitState, LimitVerdict, OwnUses } from '../../core/tenancy/limits.ts'
 import type { BudgetScope } from './budget-counters.ts'
 import type { CallNeed, Counter } from './grant-counter.ts'
-import { systemClock } from '../../lib/clock.ts'
 import { windowMs } from '../../lib/sliding-window.ts'
 
 /**
@@ -18,7 +17,7 @@ export function counterRefusal(
   if (money) {
     // What is free is never below 0, however much more than the maximum was spent.
     const left = Math.min(remaining, limit - money.budget.spent)
-    return budgetRefusal(money.scope, left, { isReserved, nowMs: systemClock.epochMs() })
+    return budgetRefusal(money.scope, left, { isReserved, nowMs: money.clock.epochMs() })
   }
   const retryAfterMs = Math.max(Math.ceil(waitMs), 1)
   const resetMs = kind === 'parallel_requests' ? retryAfterMs : windowMs

@@ -150,7 +150,8 @@ export class MemoryLimiter implements Limiter {
       const { maxNanoUsd } = scope.budget
       if (nanoUsd > 0 && counter.spent + counter.reserved + nanoUsd > maxNanoUsd) {
         const isReserved = counter.spent + nanoUsd <= maxNanoUsd
-        const refusal = budgetRefusal(scope, maxNanoUsd - counter.spent, { isReserved, nowMs: this.#clock.epochMs() })
+        const nowMs = this.#budgets.clock.epochMs()
+        const refusal = budgetRefusal(scope, maxNanoUsd - counter.spent, { isReserved, nowMs })
         return isReserved ? { full: counter, refusal } : refusal
       }
       money.push({ scope, counter })

@@ -4,7 +4,13 @@ import { RedisClient } from 'bun'
 import type { LimitScope, LimitVerdict } from '../../core/tenancy/limits.ts'
 import { exchangeScript, limitKeys, parametersOf, readAnswer } from './grant-script.ts'
 import type { CounterKind, Exchange } from './grant-script.ts'
-import { installation, openReplica, openReplicas, redisDatabase } from '../../../tests/support/redis-replicas.ts'
+import {
+  emptied,
+  installation,
+  openReplica,
+  openReplicas,
+  redisDatabase,
+} from '../../../tests/support/redis-replicas.ts'
 import type { Replica } from '../../../tests/support/redis-replicas.ts'
 import { until } from '../../../tests/support/until.ts'
 
@@ -34,11 +40,11 @@ describe.if(url !== undefined)('on Redis', () => {
   let admin: RedisClient
   beforeAll(async () => {
     admin = new RedisClient(url!)
-    await admin.send('FLUSHDB', [])
+    await emptied(admin)
   })
   afterEach(async () => {
     await Promise.all(opened.splice(0).map(one => one.close()))
-    await admin.send('FLUSHDB', [])
+    await emptied(admin)
   })
 
   const open = openReplica(opened, url!)
@@ -52,7 +58,7 @@ describe.if(url !== undefined)('on Redis', () => {
   /** What Redis knows as spent by all replicas. */
   const spentIn = async (limits: readonly LimitScope[], kind: 'requests' | 'tokens') => {
     const leases = (await admin.send('HGETALL', [inRedis.counter(kind, limits[0]!.id)])) as Record<string, string>
-    const pairs = Object.values(leases).flatMap(value => JSON.parse(value.split(' ')[3]!) as number[])
+    const pairs = Object.values(leases).flatMap(value => JSON.parse(value.split(' ')[4]!) as number[])
     return pairs.reduce((sum, value, at) => sum + (at % 2 === 1 ? value : 0), 0)
   }
   /** As if these replicas had been heard last `ago` milliseconds ago, all reports included. */
@@ -61,8 +67,9 @@ describe.if(url !== undefined)('on Redis', () => {
     const key = inRedis.counter(kind, limits[0]!.id)
     const leases = (await admin.send('HGETALL', [key])) as Record<string, string>
     for (const [replica, value] of Object.entries(leases)) {
-      await admin.send('HSET', [inRedis.replicas, replica, `${at} 1`])
-      await admin.send('HSET', [key, replica, value.replace(/^\d+/, String(at))])
+      const heard = (await admin.send('HGET', [inRedis.replicas, replica])) as string
+      await admin.send('HSET', [inRedis.replicas, replica, heard.replace(/^\d+/, String(at))])
+      await admin.send('HSET', [key, replica, value.replace(/ \d+/, ` ${at}`)])
     }
   }
 
@@ -287,7 +294,7 @@ describe.if(url !== undefined)('on Redis', () => {
     const key = inRedis.counter('requests', limits[0]!.id)
     const kept = async () => {
       const leases = (await admin.send('HGETALL', [key])) as Record<string, string>
-      return Object.values(leases).map(value => Number(value.split(' ')[1]))[0]
+      return Object.values(leases).map(value => Number(value.split(' ')[2]))[0]
     }
     expect(await kept()).toBeGreaterThan(0)
     killed.wire.cut()
@@ -416,13 +423,14 @@ describe.if(url !== undefined)('on Redis', () => {
         replica: 'one',
         number: 1,
         standing: 'new',
+        ...{ answeredNumber: 0, generation: 1, reportedGeneration: 1 },
         keys: [inRedis.counter('requests', 'key:x')],
         reports: [['requests', 10, 0, 0, 0, '[]']],
         calls: [],
         others: [],
         ...exchange,
       })
-      return readAnswer(await admin.send('EVAL', [exchangeScript.text, String(keys.length), ...keys, ...values]))
+      return readAnswer(await admin.send('EVAL', [exchangeScript.text, String(keys.length), ...keys, ...values, '0']))
     }
     const lost = await ask({ number: 1, calls: Array.from({ length: 10 }, () => [0, 1, 1]) })
     expect(lost!.calls.every(one => one.decision === 'taken')).toBe(true)

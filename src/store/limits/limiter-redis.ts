@@ -15,9 +15,11 @@ import { hasBudget } from './budget-counters.ts'
 import type { BudgetCounters } from './budget-counters.ts'
 import type { CallNeed, Counter } from './grant-counter.ts'
 import { CounterTable } from './grant-counters.ts'
+import { GenerationState } from './grant-generation.ts'
 import { exchangeScript, limitKeys, parametersOf, readAnswer, spendMs } from './grant-script.ts'
 import type { ExchangeAnswer, LimitKeys } from './grant-script.ts'
 import { GrantRetries, retryPauseMaxMs } from './grant-retries.ts'
+import { ReplicaStanding } from './grant-standing.ts'
 import { counterRefusal, CounterReservation } from './grant-verdict.ts'
 import type { ReservedAmounts, UsedAmounts } from './grant-verdict.ts'
 import { RedisLink } from './redis-link.ts'
@@ -30,8 +32,6 @@ const decisionMs = 5000
 /** Time to give back what is held at the end. */
 const leaveMs = 1000
 const leavePollMs = 5
-/** Redis forgets a replica after minutes: without an answer for this time it goes on under a new id. */
-const replicaIdMsMax = 60_000
 
 interface RedisLimiterOptions {
   readonly url: string
@@ -62,16 +62,11 @@ export class RedisLimiter implements Limiter, TickTask {
     this.#schedule()
   })
   #isScheduled = false
-  #replica = crypto.randomUUID()
-  #number = 0
+  readonly #standing = new ReplicaStanding()
   /** Ids of the other replicas, as of the last answer; undefined = Redis has not answered yet. */
   #others: readonly string[] | undefined
-  /** When the last exchange that was answered was sent. */
-  #answeredMs = -Infinity
   #sentMs = -Infinity
-  /** It has spent more than was granted, while Redis was away. */
-  #isOverspent = false
-  #isLeaving = false
+  readonly #generation = new GenerationState()
   /** The question that finds out whether a Redis that is away answers again. */
   #probing: Promise<void> | undefined
   #timer: ReturnType<typeof setInterval> | undefined
@@ -111,7 +106,7 @@ export class RedisLimiter implements Limiter, TickTask {
     this.#timer = setInterval(() => this.#tick(), tickMs)
     this.#timer.unref()
     void this.#link.readMail(
-      () => this.#keys.mail(this.#replica),
+      () => this.#keys.mail(this.#standing.replica),
       key => this.#recalled([key]),
     )
   }
@@ -139,13 +134,13 @@ export class RedisLimiter implements Limiter, TickTask {
     if (this.#closed) return
     clearInterval(this.#timer)
     if (this.#link.reachable) {
-      this.#isLeaving = true
+      this.#standing.isLeaving = true
       const from = performance.now()
       this.#recalled([...this.#counters.keys()])
       void this.#send(new Batch())
       const isReported = () => this.#unreported.size === 0 && !this.#counters.values().some(one => one.isBusy)
       for (; performance.now() - from < leaveMs; await Bun.sleep(leavePollMs))
-        if (isReported() && this.#answeredMs >= from) break
+        if (isReported() && this.#standing.answeredMs >= from) break
     }
     this.#closed = true
     this.#retries.close()
@@ -198,7 +193,7 @@ export class RedisLimiter implements Limiter, TickTask {
 
   /** Whether what is held covers the call. Grants that Redis may have given to others are not spent any more. */
   #fits(counters: readonly Counter[], need: CallNeed, nowMs: number): boolean {
-    if (nowMs - this.#answeredMs > spendMs) return counters.length === 0
+    if (nowMs - this.#standing.answeredMs > spendMs) return counters.length === 0
     for (const counter of counters) if (counter.unspent < counter.amount(need)) return false
     return true
   }
@@ -253,7 +248,7 @@ export class RedisLimiter implements Limiter, TickTask {
       if (!counter.fitsShare(amount, share, nowMs))
         return counterRefusal(counter, counter.shareWaitMs(amount, share, nowMs), { isReserved: true })
     }
-    this.#isOverspent = true
+    this.#standing.isOverspent = true
     for (const counter of counters) counter.spendBeyond(counter.amount(need), nowMs)
     return new CounterReservation(this, { counters, need, takenMs: nowMs })
   }
@@ -313,7 +308,7 @@ export class RedisLimiter implements Limiter, TickTask {
   /** Calls in order, as far as none of their counters is in another exchange; then what is to be reported. */
   #nextBatch(nowMs: number): Batch {
     const batch = new Batch()
-    const mayUseHeld = nowMs - this.#answeredMs <= spendMs
+    const mayUseHeld = nowMs - this.#standing.answeredMs <= spendMs
     const left: WaitingCall[] = []
     for (const call of this.#queue) {
       if (call.isDecided) continue
@@ -326,21 +321,19 @@ export class RedisLimiter implements Limiter, TickTask {
       if (batch.isFull) break
       if (!counter.isBusy && counter.place === 0) batch.include(counter)
     }
-    batch.seal(nowMs)
+    batch.seal(nowMs, this.#generation.present)
     for (const counter of batch.counters) this.#unreported.delete(counter)
     return batch
   }
 
   async #send(batch: Batch): Promise<void> {
     const sentMs = performance.now()
-    if (sentMs - this.#answeredMs > replicaIdMsMax && this.#answeredMs > 0) this.#takeNewId()
     this.#sentMs = sentMs
-    const known = this.#isOverspent ? 'overspent' : this.#answeredMs > 0 ? 'known' : 'new'
-    const standing = this.#isLeaving ? 'leaving' : known
+    const asking = this.#standing.next(sentMs)
     const { keys, values } = parametersOf(this.#keys, {
-      replica: this.#replica,
-      number: ++this.#number,
-      standing,
+      ...asking,
+      generation: this.#generation.present.number,
+      reportedGeneration: this.#generation.reportedNumber,
       keys: batch.counters.map(counter => counter.key),
       reports: batch.reports,
       calls: batch.calls,
@@ -361,13 +354,13 @@ export class RedisLimiter implements Limiter, TickTask {
     const wasAway = !this.#link.reachable
     // Others may have been granted what was held before.
     if (wasAway) for (const counter of this.#counters.values()) counter.drop()
-    if (standing === 'overspent') this.#isOverspent = false
-    this.#answeredMs = Math.max(this.#answeredMs, sentMs)
+    this.#standing.answered(asking, sentMs)
     this.#others = answer.others
     // Before the verdicts, of which some may spend what is held.
     await this.#link.answered()
+    if (this.#generation.learn(answer, performance.now())) this.#tellAll()
     this.#answered(batch, answer, sentMs)
-    if (answer.isLost || wasAway) this.#reportAll()
+    if (wasAway) this.#reportAll()
     this.#recalled(answer.mail)
     this.#schedule()
   }
@@ -395,7 +388,8 @@ export class RedisLimiter implements Limiter, TickTask {
     batch.counters.forEach((counter, at) => {
       const { granted, spent, heldByOthers, needsBase } = answer.counters[at]!
       counter.isBusy = false
-      if (needsBase) counter.forgetBase()
+      this.#generation.told(counter, batch.generation)
+      this.#renewBase(counter, counter.baseNeeded(needsBase, nowMs))
       counter.granted(granted, batch.wanted[at]!, nowMs)
       counter.learn(spent, heldByOthers)
       this.#dropRecalled(counter, nowMs)
@@ -404,6 +398,28 @@ export class RedisLimiter implements Limiter, TickTask {
       this.#settle(call, { batch, answer: answer.calls[at]!, sentMs, nowMs }, answer.nowMs),
     )
     this.#retries.schedule()
+    if (this.#generation.isWhole()) void this.#send(new Batch())
+  }
+
+  /** Redis may have lost what it was told: all of it is told again, also of budgets that are at rest here. */
+  #tellAll(): void {
+    this.#counters.of(this.#options.budgets.withOwn(), performance.now())
+    for (const counter of this.#counters.values()) counter.forgetOthers()
+    this.#reportAll()
+    this.#generation.begin(this.#counters.values())
+  }
+
+  /** Redis needs what the database says now of a budget: it is told once that was read. */
+  #renewBase(counter: Counter, sinceMs: number | undefined): void {
+    if (!counter.money || sinceMs === undefined) return
+    const reading = this.#options.budgets.readSince(
+      counter.money.budget,
+      Math.max(this.#generation.present.settledMs, sinceMs),
+    )
+    void reading.then(() => {
+      counter.forgetOthers()
+      this.#report(counter)
+    })
   }
 
   #settle(call: WaitingCall, { batch, answer, sentMs, nowMs }: AnsweredCall, redisMs: number): void {
@@ -457,12 +473,6 @@ export class RedisLimiter implements Limiter, TickTask {
       counter.isChanged = true
       this.#unreported.add(counter)
     }
-  }
-
-  #takeNewId(): void {
-    this.#replica = crypto.randomUUID()
-    this.#number = 0
-    this.#answeredMs = -Infinity
   }
 
   #tick(): void {

@@ -36,6 +36,9 @@ export class RedisLink {
   #connecting: Promise<void> | undefined
   #explaining: Promise<void> | undefined
   #wasAnswered = false
+  /** Attempts to connect, and the one over which a question was answered last. */
+  #connections = 0
+  #answeredConnection = 0
   /** Connections in a row that failed or were closed without an answer. */
   #connectsFailed = 0
   #closed = false
@@ -74,12 +77,20 @@ export class RedisLink {
   }
 
   /**
-   * The script's answer. Rejects when Redis refuses, gives no answer in time or closes the connection; the script may
-   * have run all the same.
+   * The script's answer. Behind `values` it is told whether nothing was answered over this connection yet ('1'):
+   * another Redis may be at its end. Rejects when Redis refuses, gives no answer in time or closes the connection; the
+   * script may have run all the same.
    */
-  async ask({ text, sha1 }: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
+  async ask(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
     if (!this.#client.connected) await this.#connect()
-    const parameters = [String(keys.length), ...keys, ...values]
+    const connection = this.#connections
+    const isNew = connection !== this.#answeredConnection
+    const answer = await this.#run(script, [String(keys.length), ...keys, ...values, isNew ? '1' : '0'])
+    this.#answeredConnection = connection
+    return answer
+  }
+
+  async #run({ text, sha1 }: Script, parameters: string[]): Promise<unknown> {
     try {
       this.roundTrips++
       return await this.#inTime(this.#client.send('EVALSHA', [sha1, ...parameters]))
@@ -118,6 +129,7 @@ export class RedisLink {
     })
     try {
       this.#connectsFailed++
+      this.#connections++
       await Promise.race([this.#client.connect(), late])
     } finally {
       clearTimeout(timer)

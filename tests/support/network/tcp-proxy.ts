@@ -8,6 +8,8 @@ export interface TcpProxy {
   cut(): void
   /** Closes all connections; new ones work. */
   reset(): void
+  /** New connections lead to this port; those that are there are closed. */
+  moveTo(port: number): void
   /** Accepts connections and bytes but forwards nothing, as a network that drops all packets. */
   stall(): void
   /** Connections that are there hear nothing more, not even of their end, as of a host that vanished; new ones work. */
@@ -23,6 +25,7 @@ export interface TcpProxy {
 export async function startTcpProxy(host: string, port: number, { roundTripMs = 0 } = {}): Promise<TcpProxy> {
   let state: 'open' | 'cut' | 'stalled' | 'held' = 'open'
   let held: (() => void)[] = []
+  let target = port
   const pairs = new Map<Socket, Socket | undefined>()
   const muted = new Set<Socket>()
   const end = (socket: Socket) => {
@@ -46,7 +49,7 @@ export async function startTcpProxy(host: string, port: number, { roundTripMs = 
     client.on('close', () => pass(() => end(client)))
     if (state === 'cut') return void client.resetAndDestroy()
     if (state === 'stalled') return void pairs.set(client, undefined)
-    const upstream = connect({ port, host, noDelay: true })
+    const upstream = connect({ port: target, host, noDelay: true })
     pairs.set(client, upstream)
     upstream.on('error', () => end(client))
     upstream.on('close', () => end(client))
@@ -62,6 +65,10 @@ export async function startTcpProxy(host: string, port: number, { roundTripMs = 
       endAll()
     },
     reset: endAll,
+    moveTo(next) {
+      target = next
+      endAll()
+    },
     stall() {
       state = 'stalled'
     },
