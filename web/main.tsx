@@ -23,7 +23,7 @@ const client = new QueryClient({
       // What a person did wrong stays wrong.
       retry: (count, error) => count < 2 && error instanceof ApiError && (error.status === 0 || error.status >= 500),
     },
-    // What cannot be sent now fails now: it would be sent later, when nobody looks, or never.
+    // What cannot be sent now fails now: it would be sent later, after the page was left, or never.
     mutations: { networkMode: 'always' },
   },
 })

@@ -65,7 +65,8 @@ export interface SettingsSource {
   fetchPrices(): Promise<ReloadReport | undefined>
   /**
    * Calls back after every reload caused by a change of the file, and when models on this machine appear or disappear.
-   * Looks for them now, in the background, every few seconds, and after each reload. Also after changes of the price list of `prices`.
+   * Looks for them now, in the background, every few seconds, and after each reload. Also after changes of the price
+   * list of `prices`.
    */
   watch(done: (report: ReloadReport) => void): void
   close(): void

@@ -54,6 +54,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await drawer.getByText('Each month').waitFor()
     expect(await drawer.getByRole('meter').getAttribute('aria-valuemax')).toBe('250')
     await page.locator('[role=table]').getByText('$250.00').waitFor()
+    await user('olaf')
     await drawer.getByRole('textbox', { name: 'Add a member' }).fill('olaf')
     await drawer.getByRole('button', { name: 'Add', exact: true }).click()
     const role = drawer.getByRole('combobox', { name: 'Role of olaf' })

@@ -34,7 +34,7 @@ export class ApiError extends Error {
   readonly field: string | null
   /**
    * The word for programs: `rate_limit_exceeded`. Without an answer: `unread`; of a change `unsent`, or `unanswered`
-   * where nobody knows whether it was made.
+   * where it is not known whether it was made.
    */
   readonly code: string | null
   /** When the limit that refused it lets requests pass again, in milliseconds since 1970. */

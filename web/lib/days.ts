@@ -1,4 +1,4 @@
-/** Days of the calendar in UTC, as reports count them: `2026-11-21`. A day is no moment, and has no zone of a viewer. */
+/** Days of the calendar in UTC, as reports count them: `2026-11-21`. A day is no moment, and has no zone. */
 
 const dayMs = 86_400_000
 

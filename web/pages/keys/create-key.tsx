@@ -61,7 +61,7 @@ function CreateForm({ create, onClose }: CreateFormProps) {
         create.mutate({
           key_alias: name.trim() || null,
           team_id: team || null,
-          // An administrator's would belong to nobody else.
+          // Else an administrator's key would have no user.
           ...(account !== null && { user_id: account }),
           ...(models.length > 0 && { models }),
           ...limits,

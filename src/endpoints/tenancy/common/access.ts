@@ -68,9 +68,9 @@ export async function findUser(reader: TenancyReader, { user_id: id, user_email:
 }
 
 /**
- * As `findUser`. For administrators a user that does not exist is made of `defaults`; null = none is made. Others add users who are in one of their teams
- * or organizations already: the same 404 for users who do not exist and for those of other tenants, whom they could
- * read as members.
+ * As `findUser`. For administrators a user that does not exist is made of `defaults`; null = none is made. Others add
+ * users who are in one of their teams or organizations already: the same 404 for users who do not exist and for those
+ * of other tenants, whom they could read as members.
  */
 export async function userForMembership(
   tx: TenancyTransaction,

@@ -1,4 +1,4 @@
-/** What a caller may do with an object, as answers name it in `may`: asked of the checks that changes pass themselves. */
+/** What a caller may do with an object, as answers name it in `may`: asked of the checks that changes pass. */
 import {
   administersOrganization,
   administersTeam,
