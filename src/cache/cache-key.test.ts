@@ -3,6 +3,8 @@
  */
 import { expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
+import { providerOf } from '../../tests/golden/targets.ts'
+import { targetOf } from '../../tests/support/provider-rig.ts'
 import type { CacheSettings } from '../core/cache/cache-settings.ts'
 import type { Call } from '../core/call.ts'
 import { bareKey } from '../core/caller.ts'
@@ -31,7 +33,7 @@ function callOf(format: Format, body: Json, more: Partial<Call> = {}): Call {
     format,
     body: json,
     operation: format.operation,
-    candidates: [{ id: 'd1', target: { model: 'up' } }],
+    candidates: [{ id: 'd1', target: { model: 'up', provider: { speaks: {} } } }],
     caller: { role: 'key', key: { ...bareKey, id: 'key-1' } },
     overrides: noOverrides,
     edits: [],
@@ -203,4 +205,18 @@ test('a beta that the client asks of the upstream is part of the key, the versio
   expect(key({})).toBe(plain)
   expect(key({ 'anthropic-version': '2023-06-01', 'anthropic-beta': 'b-1' })).not.toBe(plain)
   expect(key({ 'anthropic-beta': 'b-1' })).not.toBe(key({ 'anthropic-beta': 'b-2' }))
+})
+
+test('metadata is in the key where a candidate is sent it, and not where none is', () => {
+  const keyAt = (models: readonly (readonly [provider: string, model: string])[], metadata: object) => {
+    const call = callOf(formats.openaiChat, { model: 'm', messages: [{ role: 'user', content: 'hello' }], metadata })
+    const candidates = models.map(([name, model]) => ({ id: name, target: targetOf(providerOf(name), { model }) }))
+    return cacheKey({ ...call, candidates } as unknown as Call, settings, sign)
+  }
+  const differs = (...models: (readonly [string, string])[]) => keyAt(models, { a: '1' }) !== keyAt(models, { a: '2' })
+  expect(differs(['openai', 'gpt-4o'])).toBe(true)
+  expect(differs(['anthropic', 'claude-sonnet-4-5'])).toBe(true)
+  expect(differs(['groq', 'llama-3.3-70b-versatile'], ['openai', 'gpt-4o'])).toBe(true)
+  // Groq refuses the field: it is left out (rules/hosts.ts).
+  expect(differs(['groq', 'llama-3.3-70b-versatile'])).toBe(false)
 })

@@ -18,7 +18,6 @@ export const fieldsBesideTheKey: ReadonlyMap<string, string> = new Map([
   ['model', 'its deployments are in the key'],
   ['stream', 'an answer is given whole or streamed, also where the first call asked for the other'],
   ['stream_options', 'the same; usage is reported to those who ask for it'],
-  ['metadata', 'notes of the client'],
   ['cache', 'steers the cache itself; its namespace is in the key'],
   ['caching', 'steers the cache itself'],
   ['proxy_call_id', 'the name of the call'],
@@ -132,11 +131,12 @@ function bodyQuestion(call: Call): string {
 }
 
 /** Only texts and the usual numbers, and no policy has changed anything. */
-export function isPlain({ format, body, edits, operation }: Call): boolean {
+export function isPlain(call: Call): boolean {
+  const { format, body, edits, operation } = call
   const fields = operation === 'chat' && format && edits.length === 0 ? plainFields[format.dialect] : undefined
   if (!fields || !body || body.repeatedName()) return false
   for (const name of body.names()) {
-    if (fieldsBesideTheKey.has(name) || body.rawText(name) === 'null') continue
+    if (isBeside(call, name) || body.rawText(name) === 'null') continue
     if (!fields.has(name) || !isPlainValue(body.get(name))) return false
   }
   return true
@@ -150,6 +150,18 @@ function isPlainValue(value: unknown): boolean {
   )
 }
 
+/** Whether a field cannot shape the answer: as ever, or as no candidate is sent it. */
+function isBeside({ body, format, candidates }: Call, name: string): boolean {
+  if (name !== 'metadata') return fieldsBesideTheKey.has(name)
+  if (candidates.length === 0) return false
+  return candidates.every(({ target }) => {
+    const { provider } = target
+    const rule = provider.rules?.(target, format!.dialect).fields.get(name)
+    const verdict = provider.speaks[format!.dialect] && rule?.(body!.get(name), other => body!.get(other))
+    return verdict === 'drop' || verdict === 'omit'
+  })
+}
+
 function plainQuestion(call: Call): string {
   const input = call.input()
   if (input.kind !== 'chat') return ownQuestion(call)
@@ -160,10 +172,11 @@ function plainQuestion(call: Call): string {
 }
 
 /** The fields as the client wrote them. */
-function ownQuestion({ format, body }: Call): string {
+function ownQuestion(call: Call): string {
+  const { format, body } = call
   const lines = [format!.dialect as string]
   for (const name of [...body!.names()].sort()) {
-    const value = fieldsBesideTheKey.has(name) ? 'null' : body!.rawText(name)
+    const value = isBeside(call, name) ? 'null' : body!.rawText(name)
     if (value !== 'null') lines.push(`${JSON.stringify(name)}:${value}`)
   }
   return lines.join('\n')

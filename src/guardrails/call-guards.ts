@@ -23,7 +23,7 @@ import { placeholderForm } from './placeholders.ts'
 import type { Scanner } from './scanner.ts'
 import { questionOf, textsOf } from './subject.ts'
 import { replaced, replacedJson, TextFilter } from './text-filter.ts'
-import { addInner, unreadFields, unreadParts, unreadTexts } from './unread-fields.ts'
+import { addInner, isWordInId, opaqueTexts, unreadFields, unreadParts, unreadTexts } from './unread-fields.ts'
 import { WindowFilter } from './window-filter.ts'
 
 /** What guardrails work with. */
@@ -262,9 +262,14 @@ function searchInput(call: Call, guarded: GuardedCall, scanner: Scanner): void {
     return undefined
   })
   if (input.kind === 'chat') refuseSplit(input.request, guarded, scanner)
-  if (unread.length > 0) replaced(unreadTexts(call.body!, unread, known), scanner, replace('name'))
+  if (unread.length > 0) replaced(unreadTexts(call, unread, known), scanner, replace('name'))
   // What would be masked there is left out: a changed call is translated, and translation drops these parts.
   if (input.kind === 'chat' && call.body) replaced(unreadParts(call.body, known), scanner, replace('text'))
+  if (input.kind === 'chat' && call.body) {
+    const { likely, unlikely } = opaqueTexts(call.body)
+    replaced(unlikely, scanner, replace('name'))
+    replaced(likely, scanner, (finding, text) => (isWordInId(text) ? replace('name')(finding, text) : undefined))
+  }
   if (!masks) return
   call.change(one =>
     changeTexts(one, (text, kind) => {

@@ -16,15 +16,21 @@ const passedOver: ReadonlySet<string> = new Set([...conversationFields, ...own.s
 /** Made by an upstream or by the gateway. */
 const isId = (name: string): boolean => /(?:^|_)ids?$/.test(name)
 
-/** Fields of the body that may have such texts. */
-export function unreadFields({ body, upload }: Pick<Call, 'body' | 'upload'>): readonly string[] {
+/** Fields of the body that may have such texts, if only in their names. */
+export function unreadFields({
+  body,
+  upload,
+  unknownFields,
+}: Pick<Call, 'body' | 'upload' | 'unknownFields'>): readonly string[] {
   if (!body || upload) return []
-  return body.names().filter(name => !passedOver.has(name) && !isId(name) && /^["[{]/.test(body.rawText(name) ?? ''))
+  const unknown = new Set(unknownFields)
+  const hasTexts = (name: string) => !passedOver.has(name) && !isId(name) && /^["[{]/.test(body.rawText(name) ?? '')
+  return body.names().filter(name => unknown.has(name) || hasTexts(name))
 }
 
 /** The texts in these fields that are not among `known`, with U+0000 between them; empty = there are none. */
 export function unreadTexts(
-  body: NonNullable<Call['body']>,
+  { body, unknownFields }: Pick<Call, 'body' | 'unknownFields'>,
   fields: readonly string[],
   known: ReadonlySet<string>,
 ): string {
@@ -41,9 +47,18 @@ export function unreadTexts(
         if (!isId(name)) read(one)
       }
   }
-  for (const field of fields) read(body.get(field))
+  for (const field of fields) {
+    if (unknownFields.includes(field)) add(field)
+    if (!isId(field)) read(body!.get(field))
+  }
   return found.join('\0')
 }
+
+/**
+ * What vendors and the gateway make up: letters, digits and signs of base64 and of ids without a blank, and no number of
+ * a person's in digits alone, as of a card or an account.
+ */
+const isMadeUp = (text: string): boolean => /^[\w+/=.:|-]*$/.test(text) && !/^\D*\d[\d-]{7,}\D{0,3}$/.test(text)
 
 /** Members with words of a protocol, ids, signatures or bytes: no texts, in which a find by chance would do harm. */
 const wordless: ReadonlySet<string> = new Set(
@@ -62,11 +77,45 @@ export function unreadParts(body: NonNullable<Call['body']>, known: ReadonlySet<
     if (typeof value === 'string') {
       if (value !== '' && !known.has(value) && !value.startsWith('data:')) found.push(value)
     } else if (Array.isArray(value)) for (const one of value) read(one)
-    else if (isObject(value)) for (const name of Object.keys(value)) if (!isWordless(name)) read(value[name])
+    else if (isObject(value))
+      for (const [name, one] of Object.entries(value)) {
+        if (!isWordless(name) && !isSecretThinking(name, value)) read(one)
+      }
   }
   for (const field of conversationFields) if (body.has(field)) read(body.get(field))
   return found.join('\0')
 }
+
+const isSecretThinking = (name: string, { type }: Readonly<Record<string, unknown>>): boolean =>
+  name === 'data' && type === 'redacted_thinking'
+
+/** Longer ones are signatures and secret thinking, in which a word stands by chance. */
+const idLengthMax = 128
+
+/**
+ * What stands in a conversation where an id, a signature or secret thinking of a vendor belongs: a client may write any
+ * text there, and it goes out as it is. Each with U+0000 between them; `likely` = ids by their form.
+ */
+export function opaqueTexts(body: NonNullable<Call['body']>): { readonly likely: string; readonly unlikely: string } {
+  const likely: string[] = []
+  const unlikely: string[] = []
+  const read = (value: unknown): void => {
+    if (Array.isArray(value)) for (const one of value) read(one)
+    else if (isObject(value))
+      for (const [name, one] of Object.entries(value)) {
+        if (typeof one !== 'string') read(one)
+        else if ((isWordless(name) && !wordless.has(name)) || isSecretThinking(name, value)) {
+          if (!isMadeUp(one)) unlikely.push(one)
+          else if (one.length <= idLengthMax) likely.push(one)
+        }
+      }
+  }
+  for (const field of conversationFields) if (body.has(field)) read(body.get(field))
+  return { likely: likely.join('\0'), unlikely: unlikely.join('\0') }
+}
+
+/** Whether a find in what may be a random id is none by chance: four letters that stand together. */
+export const isWordInId = (found: string): boolean => /\p{L}{4}/u.test(found)
 
 /** Adds the texts inside of JSON that is known as a whole: the arguments of a tool are an object in some dialects. */
 export function addInner(known: Set<string>, json: string): void {

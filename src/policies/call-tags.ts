@@ -22,7 +22,7 @@ const notesBytesMax = 4096
  * a list `metadata.tags` of the body, and from the key. A list in `metadata` is taken out of it: upstreams accept texts
  * only there. Notes are LiteLLM's `spend_logs_metadata`: of the header of this name (JSON), of `metadata` in the body,
  * and of the metadata of the key; what stands first counts. Throws `unprocessable` for tags that are no texts, or too
- * many or too long, and for notes that are no object, or too large.
+ * many or too long, for fields too large to look for them, and for notes that are no object, or too large.
  */
 export function callTags(): Policy {
   return { name: 'call-tags', stage: 'body', admit: readTags }
@@ -79,9 +79,12 @@ function noteText(notes: Record<string, unknown>): string {
   throw refusedNotes(`has more than ${notesBytesMax} bytes in JSON, with that of the body and the key; send less`)
 }
 
-/** undefined = too large to be read here: other checks see it. */
-const fieldOf = (body: JsonBody, name: string): unknown =>
-  body.sizeOf(name) > fieldBytesMax ? undefined : body.get(name)
+/** Throws `unprocessable` for one that is too large to be read: tags in it would count in no budget. */
+function fieldOf(body: JsonBody, name: string): unknown {
+  if (body.sizeOf(name) <= fieldBytesMax) return body.get(name)
+  const msg = `has more than ${fieldBytesMax} bytes, of which tags have to be read; send less`
+  throw unprocessable([{ loc: ['body', name], msg, type: 'too_large' }])
+}
 
 function withMetadata(body: JsonBody, rest: Record<string, unknown>): JsonBody {
   const name = 'metadata'

@@ -93,6 +93,29 @@ for (const backend of backends())
       expect(upstream.count).toBe(2)
     })
 
+    test('a derived key, and a key that was narrowed, get no recorded answer that they may not ask for', async () => {
+      const own = await gateway.key()
+      const hash = ((await (await gateway.admin(`/key/info?key=${own}`)).json()) as { key: string }).key
+      const name = newName()
+      await (await send(name, chat('mine'), { as: own })).text()
+      const derive = await fetch(`${gateway.url}/key/derive`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${own}` },
+        body: JSON.stringify({ duration: '1h' }),
+      })
+      const derived = ((await derive.json()) as { key: string }).key
+      const other = await send(name, chat('mine'), { as: derived })
+      expect([other.status, isReplayed(other)]).toEqual([200, false])
+      expect(isReplayed(await send(name, chat('mine'), { as: derived }))).toBe(true)
+      expect(isReplayed(await send(name, chat('mine'), { as: own }))).toBe(true)
+      expect((await gateway.admin('/key/update', { key: hash, models: ['another'] })).status).toBe(200)
+      for (const as of [own, derived]) {
+        const refused = await send(name, chat('mine'), { as })
+        expect([refused.status, isReplayed(refused)]).toEqual([403, false])
+      }
+      expect(upstream.count).toBe(2)
+    })
+
     test('requests at the same time wait for the first one', async () => {
       const name = newName()
       upstream.hold()

@@ -69,3 +69,21 @@ test('what a tag cannot do here is refused by name, and keys without rights chan
     expect([path, answer.status]).toEqual([path, 403])
   }
 })
+
+test('a body whose tags are too large to be read is refused: a spent tag in it would count nowhere', async () => {
+  const key = await gateway.key()
+  const before = gateway.simulator.truth.totals().requests
+  const padding = 'x'.repeat(70_000)
+  for (const [field, value] of [
+    ['metadata', { padding, tags: ['spent'] }],
+    ['tags', ['spent', padding]],
+  ] as const) {
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model: 'chat-model', messages: [{ role: 'user', content: 'x' }], [field]: value }),
+    })
+    expect([response.status, await response.text()]).toEqual([422, expect.stringContaining(`"param":"${field}"`)])
+  }
+  expect(gateway.simulator.truth.totals().requests).toBe(before)
+})

@@ -46,6 +46,18 @@ const tool = (parameters: Json): Json => ({ tools: [{ type: 'function', function
 const chats: Record<string, Json> = {
   'the end user': { user: word },
   'a stop sequence': { stop: ['x', word] },
+  'the name of a field that nobody knows': { [`x-${word}`]: 1 },
+  'the name of a field that nobody knows, which ends as ids do': { [`${word}-x_id`]: 'x' },
+  'the id of a call of a tool': {
+    messages: [
+      ...messages,
+      {
+        role: 'assistant',
+        tool_calls: [{ id: `to ${word}`, type: 'function', function: { name: 'go', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: `to ${word}`, content: 'x' },
+    ],
+  },
   metadata: { metadata: { place: word } },
   'a name in metadata': { metadata: { [word]: 'x' } },
   'the name of a schema': {
@@ -116,6 +128,30 @@ const others: Record<string, [string, Json]> = {
             },
           ],
         },
+        ...messages,
+      ],
+    },
+  ],
+  'the id of a use of a tool': [
+    '/v1/messages',
+    {
+      model: 'claude',
+      max_tokens: 9,
+      messages: [
+        ...messages,
+        { role: 'assistant', content: [{ type: 'tool_use', id: `to-${word}`, name: 'go', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: `to-${word}`, content: 'x' }] },
+      ],
+    },
+  ],
+  'what is called redacted thinking': [
+    '/v1/messages',
+    {
+      model: 'claude',
+      max_tokens: 9,
+      messages: [
+        ...messages,
+        { role: 'assistant', content: [{ type: 'redacted_thinking', data: `to ${word}` }] },
         ...messages,
       ],
     },

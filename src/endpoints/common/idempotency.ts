@@ -1,4 +1,5 @@
 /** Does a request with an `Idempotency-Key` once: its answer is recorded, and given to those who send it again. */
+import { callableDeployments, unaliased } from '../../accounts/models/model-access.ts'
 import { isAnswerStream } from '../../core/answer.ts'
 import type { Answer, AnswerBody, AnswerSink, AnswerStream } from '../../core/answer.ts'
 import type { Endpoint, EndpointContext } from '../../core/endpoint.ts'
@@ -37,9 +38,11 @@ export async function handleIdempotent(repeatable: RepeatableRequest): Promise<A
       { param: 'Idempotency-Key' },
     )
   const own = await fingerprinted(repeatable)
+  // A derived key has records of its own: what others of its key asked for is not its answer.
+  const whose = [caller.key.id, ...(caller.derived ?? []).map(one => one.id)].join('\n')
   const claimed: IdempotentRequest = {
-    id: services.sign(`idempotency\n${caller.key.id}\n${text}`).toString('hex'),
-    sealingKey: new Secret(services.sign(`answer of idempotency\n${caller.key.id}\n${text}`).toString('hex')),
+    id: services.sign(`idempotency\n${whose}\n${text}`).toString('hex'),
+    sealingKey: new Secret(services.sign(`answer of idempotency\n${whose}\n${text}`).toString('hex')),
     keyId: caller.key.id,
     fingerprint: own.fingerprint ?? null,
     owner: request.id,
@@ -78,12 +81,22 @@ async function again(
     if (now.state !== 'running' && own.isForm) await own.readAll()
     if (now.fingerprint !== null && own.fingerprint !== undefined && now.fingerprint !== own.fingerprint)
       throw otherRequest()
-    if (now.state === 'answered') return replay(now.response)
+    if (now.state === 'answered') {
+      checkRights(repeatable, own)
+      return replay(now.response)
+    }
     if (now.state === 'lost') throw lostRequest()
     if (request.left) throw new GatewayError('client-closed', 'the client left while it waited for the first request')
     await Bun.sleep(waitMs)
     now = await services.idempotentRequests.look(claimed)
   }
+}
+
+/** Throws what the call would be refused with today: the key may have been narrowed since the answer was recorded. */
+function checkRights({ services, caller }: RepeatableRequest, { model: named }: FingerprintedRequest): void {
+  if (named === undefined) return
+  const callable = callableDeployments(caller, unaliased(caller, named), services.current.models.of(caller))
+  if (callable instanceof GatewayError && callable.kind === 'model-forbidden') throw callable
 }
 
 function otherRequest(): GatewayError {

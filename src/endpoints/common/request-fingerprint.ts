@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { clientClosed } from '../../core/request.ts'
 import type { BodyReader, HttpRequest, RequestBody } from '../../core/request.ts'
 import type { GatewayError } from '../../core/errors.ts'
+import { parsedObject } from '../../lib/json/json-values.ts'
 
 /** For one `Idempotency-Key`. The client's leaving is not passed on: its answer is recorded for the next time. */
 export class FingerprintedRequest implements HttpRequest {
@@ -36,6 +37,14 @@ export class FingerprintedRequest implements HttpRequest {
     this.#taken = bytes
     this.#release = this.#request.body.keep()
     this.#fingerprint = createHash('sha256').update(this.#line()).update(bytes).digest('hex')
+  }
+
+  /** The model that the path, the query or a JSON body names; undefined = none, or a form does. */
+  get model(): string | undefined {
+    const { params, query } = this.#request
+    const inBody = this.#taken.length === 0 ? undefined : parsedObject(Buffer.from(this.#taken).toString('utf8'))?.model
+    const named = params.model ?? (typeof inBody === 'string' ? inBody : undefined) ?? query.get('model') ?? undefined
+    return named?.replace(/^models\//, '')
   }
 
   /** Reads a form for its fingerprint alone. Rejects as its reading does. */
