@@ -9,6 +9,7 @@ import type { BodyPiece } from '../core/transport.ts'
 import { isObject } from '../lib/json/json-values.ts'
 import type { Form } from './embedding-forms.ts'
 import type { Signer } from '../lib/signer.ts'
+import { exactText } from '../lib/json/exact-json.ts'
 
 /**
  * Top-level fields of bodies that do not shape the answer, and why. All others are part of the key, also those that
@@ -79,7 +80,7 @@ const givenAs = ({ format, stream }: Call): string => (format && 'writer' in for
 function changedInput(call: Call): string {
   if (call.edits.length === 0) return ''
   const input = call.input()
-  return JSON.stringify('request' in input ? input.request : input.fields)
+  return exactText('request' in input ? input.request : input.fields)
 }
 
 /** Everything beside the body: whose answer it is, the deployments that may give it, what guards it. */

@@ -15,6 +15,7 @@ import type { RerankRequest, RerankResult } from './hub/rerank.ts'
 import type { SpeechRequest, SpeechResult } from './hub/speech.ts'
 import type { AnswerHead, CallHead } from './transport.ts'
 import type { Usage } from './usage/usage.ts'
+import type { ExactNames } from '../lib/json/exact-json.ts'
 
 /** The wire formats. A provider that speaks the client's own gets its bytes forwarded. */
 export type Dialect =
@@ -82,6 +83,11 @@ export interface ChatAdapter {
   /** How the bytes of a stream are cut into frames; absent = server-sent events. */
   readonly framing?: Framing
   request(request: ChatRequest, target: Target): TranslatedCall
+  /**
+   * The names under which its whole answers hold arguments of calls as JSON of their own, which keep their digits
+   * (`parseExact`); absent = they are always a text.
+   */
+  readonly argumentNames?: ExactNames
   /** A whole JSON answer as events. Throws on a shape it does not know. */
   result(body: unknown): ChatEvent[]
   /** A fresh reader per stream, because frames carry state. It throws on a frame that is not the protocol's. */

@@ -20,6 +20,7 @@ export function decorated(adapter: ChatAdapter, emulation: Emulation): ChatAdapt
     ...(adapter.framing && { framing: adapter.framing }),
     ...(adapter.isLast && { isLast: frame => adapter.isLast!(frame) }),
     ...(adapter.endsSilently && { endsSilently: true }),
+    ...(adapter.argumentNames && { argumentNames: adapter.argumentNames }),
     request: (request, target) => adapter.request(emulation.request?.(request) ?? request, target),
     result(body) {
       const events = adapter.result(body)

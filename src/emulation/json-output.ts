@@ -11,6 +11,7 @@ import { isJson } from '../lib/json/json-values.ts'
 import { readLiteral, readLiteralAt } from '../lib/json/literal.ts'
 import type { Literal } from '../lib/json/literal.ts'
 import { withInstruction } from './messages.ts'
+import { exactText, plainValue } from '../lib/json/exact-json.ts'
 
 /** What an answer has to conform to. For `json-object`, `schema` accepts any JSON object. */
 export interface OutputSchema {
@@ -30,8 +31,9 @@ export function outputSchemaFor(profile: ModelProfile, request: ChatRequest): Ou
   if (profile.structuredOutput === 'native' || !format || format.type === 'text') return undefined
   if (format.type === 'json-object')
     return profile.structuredOutput === 'none' ? { format, schema: { type: 'object' } } : undefined
-  checkReferences(format.schema, ['response_format', 'json_schema', 'schema'])
-  return { format, schema: format.schema }
+  const schema = plainValue(format.schema)
+  checkReferences(schema, ['response_format', 'json_schema', 'schema'])
+  return { format, schema }
 }
 
 /** Throws `unprocessable` for a reference that cannot be resolved. `path` = the schema's field in the client's body. */
@@ -73,7 +75,7 @@ function instruction({ format }: OutputSchema, mayCall: boolean): string {
   return [
     `${answer} with one JSON value and nothing else: no other words, no code fence.`,
     `It must match this JSON Schema${format.description ? ` (${format.description})` : ''}:`,
-    JSON.stringify(format.schema),
+    exactText(format.schema),
   ].join('\n')
 }
 

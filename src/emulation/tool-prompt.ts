@@ -2,6 +2,7 @@
 import type { ChatRequest, Message, Part, Tool, ToolChoice } from '../core/hub/chat.ts'
 import { appendParts } from './messages.ts'
 import { readLiteral } from '../lib/json/literal.ts'
+import { exactText } from '../lib/json/exact-json.ts'
 
 /** The instruction for the prompt. Deterministic, because providers cache prompts by their prefix. */
 export function describeTools(tools: readonly Tool[], choice: ToolChoice, parallel: boolean): string {
@@ -12,7 +13,7 @@ export function describeTools(tools: readonly Tool[], choice: ToolChoice, parall
     '# Functions',
     'You can call these functions. Each line is one of them, with the JSON Schema of its arguments:',
     ...tools.map(tool =>
-      JSON.stringify({ name: tool.name, description: tool.description, parameters: tool.parameters ?? {} }),
+      exactText({ name: tool.name, description: tool.description, parameters: tool.parameters ?? {} }),
     ),
     '',
     'To call a function, write a block of exactly this form, with the arguments as a JSON object:',

@@ -12,7 +12,9 @@ const openai = openaiCompatible('openai', catalog.openai)
 const nowhere: Target = { provider: openai, model: '', baseUrl: '', apiKey: undefined, headers: {}, options: {} }
 
 /** By the dialect of a chat. */
-export const answerAdapters: Readonly<Partial<Record<Dialect, Pick<ChatAdapter, 'result' | 'reader'>>>> = {
+export const answerAdapters: Readonly<
+  Partial<Record<Dialect, Pick<ChatAdapter, 'argumentNames' | 'result' | 'reader'>>>
+> = {
   'openai-chat': openai.chat!,
   'cursor-chat': openai.chat!,
   'openai-responses': openai.chatByResponses!(nowhere),

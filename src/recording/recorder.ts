@@ -9,6 +9,7 @@ import { ledgerIntent } from '../core/ledger/ledger-columns.ts'
 import { AssembledEvents } from './assembled-events.ts'
 import { storedBody, storedHeaders } from './stored-text.ts'
 import { utf8Bytes } from '../lib/utf8-bytes.ts'
+import { exactText } from '../lib/json/exact-json.ts'
 
 /** What recorders work with. */
 export interface RecorderParts {
@@ -173,7 +174,7 @@ export class Recorder implements CallRecorder {
     if (format === undefined || !('writer' in format) || input.kind !== 'chat')
       return { text: '', contentType: json, bytes: null, isCut: true }
     try {
-      const text = JSON.stringify(format.encode(events, model, input.request))
+      const text = exactText(format.encode(events, model, input.request))
       const body = storedBody(text, { contentType: json, bytesMax: bytesMax * 2 })
       return { ...body, bytes: isCut ? null : body.bytes, isCut: isCut || body.isCut }
     } catch {
@@ -217,12 +218,12 @@ function changedBody(parts: RecorderParts, call: Call): string {
   const input = call.input()
   if (input.kind === 'chat') {
     try {
-      return JSON.stringify(parts.chatBodyOf(input.request))
+      return exactText(parts.chatBodyOf(input.request))
     } catch {
-      return JSON.stringify(input.request)
+      return exactText(input.request)
     }
   }
-  return JSON.stringify('request' in input ? input.request : input.fields)
+  return exactText('request' in input ? input.request : input.fields)
 }
 
 /** A stream whose pieces are seen after the client has them. */

@@ -5,16 +5,18 @@ import { frameSplitter, framingMediaTypes } from '../../lib/frame-splitter.ts'
 import type { FrameSplitter } from '../../lib/frame.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { utf8Bytes } from '../../lib/utf8-bytes.ts'
+import { parseExact } from '../../lib/json/exact-json.ts'
 
 /** How an answer of a dialect is read: upstreams write the same dialects. */
-export type AnswerDialect = Pick<ChatAdapter, 'result' | 'reader'>
+export type AnswerDialect = Pick<ChatAdapter, 'argumentNames' | 'result' | 'reader'>
 /** By dialect; without a row its answers are not kept. */
 export type AnswerDialects = Readonly<Partial<Record<Dialect, AnswerDialect>>>
 
 /** The events of a whole answer; undefined = it cannot be read. */
 export function wholeEvents(dialect: AnswerDialect, body: Uint8Array | string): readonly ChatEvent[] | undefined {
   try {
-    return dialect.result(JSON.parse(typeof body === 'string' ? body : Buffer.from(body).toString('utf8')))
+    const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
+    return dialect.result(parseExact(text, dialect.argumentNames ?? []))
   } catch {
     return undefined
   }

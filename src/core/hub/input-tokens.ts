@@ -5,6 +5,7 @@ import { isObject, textOf } from '../../lib/json/json-values.ts'
 import type { Encoding } from '../../lib/tokens/tokenizer.ts'
 import type { Call } from '../call.ts'
 import type { ChatRequest, Message, Part, Source, Tool } from './chat.ts'
+import { exactText, plainKey } from '../../lib/json/exact-json.ts'
 
 /** Tokens of a chat template around each message and each tool, estimated. */
 const tokensPerMessage = 4
@@ -36,9 +37,9 @@ export function estimateInput({ messages, tools = [], responseFormat }: ChatRequ
   for (const { name, description = '', parameters } of tools) {
     texts.add(name)
     texts.add(description)
-    if (parameters) texts.add(JSON.stringify(parameters))
+    if (parameters) texts.add(exactText(parameters))
   }
-  if (responseFormat?.type === 'json-schema') texts.add(JSON.stringify(responseFormat.schema))
+  if (responseFormat?.type === 'json-schema') texts.add(exactText(responseFormat.schema))
   return texts.tokens + others
 }
 
@@ -100,7 +101,7 @@ export function countableInput(
   for (const message of messages) otherTokens += addMessage(message, sink)
   for (const tool of tools) otherTokens += addTool(tool, sink, cookbook.tool[encoding])
   if (tools.length > 0) otherTokens += cookbook.toolsEnd
-  if (responseFormat?.type === 'json-schema') texts.push(JSON.stringify(responseFormat.schema))
+  if (responseFormat?.type === 'json-schema') texts.push(exactText(responseFormat.schema))
   return { texts, otherTokens }
 }
 
@@ -143,7 +144,9 @@ function addProperties({ properties }: Schema, texts: TextSink): number {
       tokens += cookbook.choices + cookbook.choice * choices.length
       for (const choice of choices) texts.add(String(choice))
     }
-    texts.add(`${name}:${Array.isArray(type) ? type.join('|') : textOf(type)}:${withoutStop(textOf(description))}`)
+    texts.add(
+      `${plainKey(name)}:${Array.isArray(type) ? type.join('|') : textOf(type)}:${withoutStop(textOf(description))}`,
+    )
     tokens += addProperties(schema, texts)
     if (isObject(items)) tokens += addProperties(items, texts)
   }

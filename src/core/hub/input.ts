@@ -13,6 +13,7 @@ import { fileOf, isMedia, readings } from '../../lib/file-text/index.ts'
 import { chunkBytes, decodedPieces } from '../../lib/file-text/pieces.ts'
 import type { Reading } from '../../lib/file-text/reading.ts'
 import { ReadingBudget } from '../../lib/file-text/reading-budget.ts'
+import { ExactNumber, exactText, parseExact, plainKey } from '../../lib/json/exact-json.ts'
 
 /** Decoded once per call, on the first `Call.input()`. */
 export type CallInput =
@@ -220,8 +221,8 @@ function changedJson(json: string, next: NextText): string {
   const changed = next(json, 'json')
   if (!changed.includes('\\')) return changed
   try {
-    const before = JSON.stringify(JSON.parse(changed))
-    const after = JSON.stringify(changedTexts(JSON.parse(changed), next))
+    const before = exactText(parseExact(changed))
+    const after = exactText(changedTexts(parseExact(changed), next))
     return after === before ? changed : after
   } catch (error) {
     // What a model wrote need not be JSON.
@@ -234,10 +235,10 @@ function changedJson(json: string, next: NextText): string {
 function changedTexts(value: unknown, next: NextText): unknown {
   if (typeof value === 'string') return next(value)
   if (Array.isArray(value)) return value.map(one => changedTexts(one, next))
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => {
-      next(name, 'name')
+      next(plainKey(name), 'name')
       return [name, changedTexts(one, next)]
     }),
   )

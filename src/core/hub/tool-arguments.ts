@@ -1,6 +1,7 @@
 /** Arguments of tool calls: text in the hub, an object with most vendors. */
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { ExactNumber, parseExact } from '../../lib/json/exact-json.ts'
 
 /**
  * The object in the text. Other text is kept in an object that no schema accepts, so that the conversation continues:
@@ -9,8 +10,8 @@ import type { Json } from '../../lib/json/json-values.ts'
 export function argumentsObject(text: string): Json {
   if (text.trim() === '') return {}
   try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : { value }
+    const value = parseExact(text)
+    return isObject(value) && !(value instanceof ExactNumber) ? value : { value }
   } catch {
     return { invalid_json: text }
   }

@@ -8,6 +8,7 @@ import { decodeSignature } from './thinking-signature.ts'
 import { readCallId, readSignedCall } from '../../core/dialects/call-signature.ts'
 import { isObject, objectsOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { exactText } from '../../lib/json/exact-json.ts'
 
 /** Claude Code's first system block: new in every conversation, it would defeat other vendors' prompt caches. */
 const billingHeader = /^x-anthropic-billing-header\s*:/i
@@ -109,7 +110,7 @@ export class MessagesDecoder {
         const name = String(block.name)
         const { id, ...signature } = readSignedCall(block, String(block.id))
         this.#calls.set(id, name)
-        return [withCache({ type: 'tool-call', id, ...signature, name, arguments: JSON.stringify(block.input) }, cache)]
+        return [withCache({ type: 'tool-call', id, ...signature, name, arguments: exactText(block.input) }, cache)]
       }
     }
     if ((role === 'assistant' && serverBlock.test(String(block.type))) || claudeOnly.has(block.type)) {

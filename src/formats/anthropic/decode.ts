@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../core/hub/chat.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { parseChecked, shown } from '../common/field-checks.ts'
+import type { ExactFields } from '../common/field-checks.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { readFields } from '../common/field-table.ts'
@@ -11,6 +12,15 @@ import { untranslatable } from '../common/untranslatable.ts'
 import { MessagesDecoder } from './decode-messages.ts'
 import { unsupportedThread } from './error.ts'
 import { messagesTable } from './fields.ts'
+import { exactNames } from '../../lib/json/exact-json.ts'
+
+/** What the client's tools and its model wrote. */
+const exactFields: ExactFields = [
+  ['messages', exactNames('input')],
+  ['tools', exactNames('input_schema')],
+  ['output_config', exactNames('schema')],
+  ['output_format', exactNames('schema')],
+]
 
 /** What a client sees of the thinking: nothing, unless it asks; or only the proof that lets it be continued. */
 export type ThinkingDisplay = 'none' | 'proofs' | 'full'
@@ -29,7 +39,7 @@ export function thinkingDisplay(request: ChatRequest): ThinkingDisplay {
 
 /** Throws `unprocessable` for what this dialect allows and no other vendor has. */
 export function decodeMessagesBody(body: JsonBody): ChatRequest {
-  const fields = parseChecked(body)
+  const fields = parseChecked(body, exactFields)
   if (fields.max_tokens === 0)
     throw untranslatable(['max_tokens'], 'filling a prompt cache without an answer (0) is known to Claude alone')
   const dropped = new Set<string>()

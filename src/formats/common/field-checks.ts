@@ -8,6 +8,7 @@ import type { Field } from '../../core/dialects/fields.ts'
 import { JsonBodyError } from '../../lib/json/json-body.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import type { ExactNames } from '../../lib/json/exact-json.ts'
 
 /** Where a value stands below the body: `['messages', 0, 'role']`. */
 export type Path = readonly (string | number)[]
@@ -106,10 +107,21 @@ export function textOf(body: JsonBody, field: string): string {
   return typeof value === 'string' ? value : ''
 }
 
+/** Where a dialect holds what others wrote: by field, the names whose values keep their digits (`parseExact`). */
+export type ExactFields = readonly (readonly [field: string, names: ExactNames])[]
+
 /** The whole body for a translation; its fields were checked. Throws `invalid-request` when it is not valid JSON. */
-export function parseChecked(body: JsonBody): Json {
+export function parseChecked(body: JsonBody, exactFields: ExactFields = []): Json {
   try {
-    return body.parse()
+    let fields = body.parse()
+    const parsed = fields
+    for (const [field, names] of exactFields) {
+      const exact = body.exact(field, names)
+      if (exact === undefined) continue
+      if (fields === parsed) fields = { ...parsed }
+      fields[field] = exact
+    }
+    return fields
   } catch (cause) {
     throw asClientFault(cause)
   }

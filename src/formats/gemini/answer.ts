@@ -5,8 +5,9 @@ import type { SignedThought } from './thought-signature.ts'
 import { showsThoughts } from './decode.ts'
 import { usageMetadata } from './usage.ts'
 import { broken, objectsOrOne } from './json-names.ts'
-import { isObject, parsedObject, textOf } from '../../lib/json/json-values.ts'
+import { isObject, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { exactObject } from '../../lib/json/exact-json.ts'
 
 const finishReasons: Readonly<Record<FinishReason, string>> = {
   stop: 'STOP',
@@ -140,7 +141,7 @@ export class Candidate {
 
 /** Gemini's calls carry an object; models that take none write nothing. */
 function readArguments(text: string): Json | undefined {
-  return text.trim() === '' ? {} : parsedObject(text)
+  return text.trim() === '' ? {} : exactObject(text)
 }
 
 function imagePart(source: Source): Json {

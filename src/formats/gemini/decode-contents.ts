@@ -9,6 +9,7 @@ import { partKinds } from './inspect-contents.ts'
 import { camel, entryPath, objectsOrOne } from './json-names.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { textOf } from '../../lib/json/json-values.ts'
+import { exactText } from '../../lib/json/exact-json.ts'
 
 interface DecodedContents {
   readonly messages: Message[]
@@ -154,7 +155,7 @@ class Conversation implements DecodedContents {
     const isGeminis = signature !== '' && decodeThoughts(signature) === undefined
     const name = call.name as string
     const id = this.#calls.add(textOf(call.id), name)
-    return { type: 'tool-call', id, name, arguments: JSON.stringify(call.args ?? {}), ...(isGeminis && { signature }) }
+    return { type: 'tool-call', id, name, arguments: exactText(call.args ?? {}), ...(isGeminis && { signature }) }
   }
 
   #result(response: Json, path: Path): Message {
@@ -208,7 +209,7 @@ function resultText(response: Json, functionName: string): { text: string; isErr
   const isPlain = others.length === 0 && typeof value === 'string' && (name === 'output' || name === 'error')
   // A text that is an object in JSON could not be distinguished from the object.
   if (isPlain && !value.trimStart().startsWith('{')) return { text: value, isError: name === 'error' }
-  return { text: JSON.stringify(response), isError: others.length === 0 && name === 'error' }
+  return { text: exactText(response), isError: others.length === 0 && name === 'error' }
 }
 
 /** Everything but calls, results and thoughts; empty texts say nothing. */

@@ -2,6 +2,7 @@
 import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../core/hub/chat.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { parseChecked, shown } from '../common/field-checks.ts'
+import type { ExactFields } from '../common/field-checks.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { readFields } from '../common/field-table.ts'
@@ -10,6 +11,16 @@ import { decodeContents, decodeSystem } from './decode-contents.ts'
 import { configTable, generateTable } from './fields.ts'
 import { jsonSchemaOf } from './schema.ts'
 import { camel, enumWord, listOrOne, objectsOrOne } from './json-names.ts'
+import { exactNames } from '../../lib/json/exact-json.ts'
+
+const answerSchemas = exactNames('responseSchema', 'responseJsonSchema', 'response_schema', 'response_json_schema')
+/** What the client's tools and its model wrote. */
+const exactFields: ExactFields = [
+  ['contents', exactNames('args', 'response')],
+  ['tools', exactNames('parameters', 'parametersJsonSchema', 'parameters_json_schema')],
+  ['generationConfig', answerSchemas],
+  ['generation_config', answerSchemas],
+]
 
 /** Marks requests whose client wants to see thoughts. A symbol is copied with the request and never becomes JSON. */
 const wantsThoughts = Symbol('wants thoughts')
@@ -25,7 +36,7 @@ export function showsThoughts(request: ChatRequest): boolean {
 
 /** Throws `unprocessable` for what this dialect allows and no other vendor has. */
 export function decodeGenerate(body: JsonBody): ChatRequest {
-  return decodeFields(parseChecked(body))
+  return decodeFields(parseChecked(body, exactFields))
 }
 
 /** The same for a request that is part of another one. Only for fields that passed the inspection. */

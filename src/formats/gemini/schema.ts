@@ -2,6 +2,7 @@
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { camel, objectsOrOne } from './json-names.ts'
+import { objectInOrder, plainKey } from '../../lib/json/exact-json.ts'
 
 /** Google writes 64-bit integers as text. */
 const integers: ReadonlySet<string> = new Set([
@@ -55,10 +56,11 @@ function addType(type: unknown, nullable: boolean, out: Json): void {
 /** JSON has no order, but models write properties as they read them. */
 function ordered(properties: Json, order: unknown): Json {
   const first = (Array.isArray(order) ? order : []).filter(name => typeof name === 'string')
-  const names = [...new Set([...first, ...Object.keys(properties)])].filter(name => Object.hasOwn(properties, name))
-  return Object.fromEntries(
+  const values = new Map(Object.entries(properties).map(([name, one]) => [plainKey(name), one]))
+  const names = [...new Set([...first, ...values.keys()])].filter(name => values.has(name))
+  return objectInOrder(
     names.map(name => {
-      const one = properties[name]
+      const one = values.get(name)
       return [name, isObject(one) ? jsonSchemaOf(one) : one]
     }),
   )

@@ -9,6 +9,7 @@ import type { StreamFraming } from './stream-framing.ts'
 import { geminiErrorBody } from './error.ts'
 import { usageMetadata } from './usage.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { exactText } from '../../lib/json/exact-json.ts'
 
 /** One `framing` a stream. Throws `upstream-broken` for a tool call that never began (`Candidate.take`). */
 export class GenerateWriter implements EventWriter {
@@ -69,6 +70,6 @@ export class GenerateWriter implements EventWriter {
       this.#tail =
         `,"modelVersion":${JSON.stringify(this.#model)}` + `,"responseId":${JSON.stringify(responseId(this.#id))}}`
     const used = usage ? `,"usageMetadata":${JSON.stringify(usageMetadata(usage))}` : ''
-    return this.#framing.element(`{"candidates":${JSON.stringify(candidates)}${used}${this.#tail}`)
+    return this.#framing.element(`{"candidates":${exactText(candidates)}${used}${this.#tail}`)
   }
 }

@@ -2,6 +2,8 @@
  * The body of a request, read without being rewritten: one pass over the bytes finds the top-level
  * fields, refuses bombs, and later lets single fields be replaced while all other bytes stay as sent.
  */
+import { exactValueIn } from './exact-json.ts'
+import type { ExactNames } from './exact-json.ts'
 import { FieldSpans } from './field-spans.ts'
 import type { FieldSpan } from './field-spans.ts'
 import { jsonFaultAt, utf8FaultAt } from './json-fault.ts'
@@ -171,6 +173,17 @@ export class JsonBody {
       from = strings[next + 1]!
     }
     return isFound(from === 0 ? bytes : bytes.subarray(from))
+  }
+
+  /**
+   * A field's value where digits or the order of keys inside of one of the `names` would get lost in `get`
+   * (`parseExact`); undefined = `get` keeps all of them. The body has passed `parse`.
+   */
+  exact(field: string, names: ExactNames): unknown {
+    const span = this.#spans.get(field)
+    if (!span) return undefined
+    const place = { bytes: asBuffer(this.bytes), from: span.valueStart, to: span.valueEnd }
+    return exactValueIn({ ...place, longStrings: this.longStrings }, names)
   }
 
   /** The value's bytes, a view of those of the body; undefined = the field is absent. */

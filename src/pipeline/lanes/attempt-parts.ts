@@ -11,6 +11,7 @@ import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
 import type { CallPolicies } from '../admission/admission.ts'
 import type { AnswerCheck } from './checked-exchange.ts'
 import type { LateAnswer } from './filtered-format.ts'
+import { exactText } from '../../lib/json/exact-json.ts'
 
 /** A whole answer, ready for the client. */
 export interface Answer {
@@ -83,7 +84,7 @@ export function sent(translated: TranslatedCall, request?: ChatRequest): Pick<At
   const dropped = request?.dropped ? [...new Set([...request.dropped, ...translated.dropped])] : translated.dropped
   return {
     head: translated.head,
-    body: [Buffer.from(JSON.stringify(translated.body), 'utf8')],
+    body: [Buffer.from(exactText(translated.body), 'utf8')],
     dropped: understood.length > 0 ? dropped.filter(name => !understood.includes(name)) : dropped,
   }
 }

@@ -35,6 +35,7 @@ import type { JsonQuestion } from './structured-output.ts'
 import { encodeAnswer, readAnswer, TranslatedRelay } from './translate.ts'
 import type { TranslatedStream } from './translate.ts'
 import { embeddingsAttempt, speechAttempt, unaryAttempt } from './unary-attempt.ts'
+import { exactText } from '../../lib/json/exact-json.ts'
 
 const developerRole = /"role"\s*:\s*"developer"/
 
@@ -393,7 +394,7 @@ function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
       },
     },
     answer: () => ({
-      body: JSON.stringify(format.encode(dialogue.events, publicModel, request)),
+      body: exactText(format.encode(dialogue.events, publicModel, request)),
       usage: call.usage,
     }),
     relay: () => relay,
@@ -416,7 +417,7 @@ export function lineBody(line: Call, deployment: Deployment): JsonBody {
     const request = editedRequest(line, line.body!, format.decode)
     const translated = adapter?.request(request, target)
     if (translated && translated.dropped.length === 0)
-      return JsonBody.read(Buffer.from(JSON.stringify(translated.body), 'utf8'))
+      return JsonBody.read(Buffer.from(exactText(translated.body), 'utf8'))
   }
   throw new GatewayError(
     'invalid-request',

@@ -5,6 +5,7 @@ import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { ChatFormat, EventWriter } from '../../core/format.ts'
 import type { AnswerFilter } from '../../core/policy.ts'
 import type { CallPolicies } from '../admission/admission.ts'
+import { exactText } from '../../lib/json/exact-json.ts'
 
 /** Limit of what filters may hold back. */
 const heldCharactersMax = 1024 * 1024
@@ -81,7 +82,7 @@ function lateFormat(format: ChatFormat, filters: readonly NamedFilter[]): Filter
       encode(events, model, request) {
         const chain = new FilterChain(filters)
         const first = events.flatMap(event => chain.event(event))
-        rest = async () => JSON.stringify(format.encode([...first, ...(await chain.endLater())], model, request))
+        rest = async () => exactText(format.encode([...first, ...(await chain.endLater())], model, request))
         // It is not read: `late` has the answer.
         return {}
       },

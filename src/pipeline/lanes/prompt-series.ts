@@ -9,6 +9,7 @@ import { addUsage } from '../../core/usage/usage-sum.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { SuccessiveStreams } from './successive-streams.ts'
 import type { TranslatedStream } from './translate.ts'
+import { exactText } from '../../lib/json/exact-json.ts'
 
 /** The position in the prompts, and the events of all answers as those of one. */
 export class PromptSeries {
@@ -82,7 +83,7 @@ export class GatheredSeries {
     const { format, publicModel, request } = this.#series.stream
     const { usage } = this.#series
     const events: ChatEvent[] = usage ? [...this.#events, { type: 'usage', usage }] : this.#events
-    return JSON.stringify(format.encode(events, publicModel, request))
+    return exactText(format.encode(events, publicModel, request))
   }
 }
 

@@ -7,6 +7,7 @@ import type { Usage } from '../../core/usage/usage.ts'
 import { ChoiceStates, endWaitMs, silentEndMs, unfinishedStream } from '../../core/dialects/stream-end.ts'
 import { frameSplitter } from '../../lib/frame-splitter.ts'
 import type { Frame, FrameSplitter } from '../../lib/frame.ts'
+import { exactText, parseExact } from '../../lib/json/exact-json.ts'
 
 /** More calls are no answer: an upstream that goes on beginning them would fill the memory, and every client. */
 export const toolCallsMax = 1024
@@ -282,7 +283,7 @@ const decoder = new TextDecoder()
 
 /** A whole answer in the client's dialect. */
 export function encodeAnswer({ format, publicModel, request }: TranslatedStream, events: readonly ChatEvent[]): string {
-  return JSON.stringify(format.encode(events, publicModel, request))
+  return exactText(format.encode(events, publicModel, request))
 }
 
 /**
@@ -292,7 +293,7 @@ export function encodeAnswer({ format, publicModel, request }: TranslatedStream,
 export function readAnswer(adapter: ChatAdapter, bytes: Uint8Array): { events: ChatEvent[]; state: AnswerState } {
   let events: ChatEvent[]
   try {
-    events = adapter.result(JSON.parse(decoder.decode(bytes)))
+    events = adapter.result(parseExact(decoder.decode(bytes), adapter.argumentNames ?? []))
   } catch (cause) {
     throw unreadable(cause)
   }

@@ -7,6 +7,7 @@ import type { CallHead } from '../../core/transport.ts'
 import { claudeFieldRules } from './field-rules.ts'
 import { isMessageStop, messageReader, messageResult } from './read.ts'
 import { messagesBody } from './request.ts'
+import { argumentNames } from '../../core/dialects/call-arguments.ts'
 
 const apiVersion = '2023-06-01'
 
@@ -76,6 +77,7 @@ export const anthropic: Provider = {
       head: headOf(target, messagesHead, request.stream),
       ...messagesBody(request, target),
     }),
+    argumentNames: argumentNames.messages,
     result: messageResult,
     reader: messageReader,
     isLast: isMessageStop,

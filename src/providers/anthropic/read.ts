@@ -9,11 +9,13 @@ import { GatewayError } from '../../core/errors.ts'
 import { endingOf, messagesFinishReasons } from '../../core/dialects/finish-reasons.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
-import { isObject, textOf } from '../../lib/json/json-values.ts'
+import { isObject, objectOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { errorLast } from '../fault.ts'
 import { broken } from '../json.ts'
 import { answerTool } from './structured.ts'
+import { exactText, parseExact } from '../../lib/json/exact-json.ts'
+import { argumentNames } from '../../core/dialects/call-arguments.ts'
 
 /** Usage over the events of a stream: counts are cumulative, so later ones replace earlier ones. */
 class Report {
@@ -78,7 +80,7 @@ class Blocks {
     this.#open.set(at, { call: index, wroteArguments: false })
     if (index !== undefined) out.push({ type: 'tool-call-start', choice: 0, index, id: textOf(block.id), name })
     // A whole answer has its input here; in a stream it is an empty object, and deltas follow.
-    const input = isObject(block.input) && Object.keys(block.input).length > 0 ? JSON.stringify(block.input) : ''
+    const input = isObject(block.input) && Object.keys(block.input).length > 0 ? exactText(block.input) : ''
     this.#addArguments(input, at, out)
   }
 
@@ -192,7 +194,7 @@ export function messageReader(): (frame: Frame) => readonly ChatEvent[] {
       case 'content_block_start':
         if (!isObject(data.content_block)) return events
         report.block(data.content_block)
-        blocks.start(data.content_block, data.index, events)
+        blocks.start(wholeBlock(data.content_block, frame), data.index, events)
         return events
       case 'content_block_delta':
         if (isObject(data.delta)) blocks.delta(data.delta, data.index, events)
@@ -209,6 +211,12 @@ export function messageReader(): (frame: Frame) => readonly ChatEvent[] {
         return data.type === undefined ? untyped(data) : events
     }
   }
+}
+
+/** The block with its input as it was written, where the block begins with it. */
+function wholeBlock(block: Json, { data }: Frame): Json {
+  if (!isObject(block.input)) return block
+  return objectOf(objectOf(parseExact(data, argumentNames.messages)).content_block)
 }
 
 /** Some hosts name an error as they would in a body, or as their web framework does. */

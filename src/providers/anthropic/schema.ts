@@ -4,6 +4,7 @@
  */
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { ExactNumber, plainKey } from '../../lib/json/exact-json.ts'
 
 interface OutputSchema {
   readonly schema: Json
@@ -61,15 +62,20 @@ function clean(value: unknown, lost: Set<string>): Json {
     else if (key === 'items' && isObject(one)) out.items = clean(one, lost)
     else if (key === 'anyOf' || key === 'oneOf' || key === 'allOf')
       out[key === 'oneOf' ? 'anyOf' : key] = listOf(one, lost)
-    else if ((key === 'minItems' && (one === 0 || one === 1)) || (key === 'format' && formats.has(one))) out[key] = one
+    else if ((key === 'minItems' && isAtMostOne(one)) || (key === 'format' && formats.has(one))) out[key] = one
     // Set below for all objects; only a schema for further properties is lost.
     else if (key === 'additionalProperties') isObject(one) && lost.add(key)
-    else if (!annotations.has(key)) lost.add(key)
+    else if (!annotations.has(key)) lost.add(plainKey(key))
   }
   const { type } = value
   if (type === 'object' || (Array.isArray(type) && type.includes('object')) || isObject(value.properties))
     out.additionalProperties = false
   return out
+}
+
+const isAtMostOne = (count: unknown): boolean => {
+  const number = count instanceof ExactNumber ? count.valueOf() : count
+  return number === 0 || number === 1
 }
 
 const listOf = (value: unknown, lost: Set<string>): Json[] =>

@@ -3,6 +3,7 @@ import type { ChatRequest, ResponseFormat } from '../../core/hub/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { ClaudeRule } from '../../../rules/claude.ts'
 import { outputSchema } from './schema.ts'
+import { exactText } from '../../lib/json/exact-json.ts'
 
 type JsonSchema = Extract<ResponseFormat, { type: 'json-schema' }>
 
@@ -51,5 +52,5 @@ function toolOf({ schema, description }: JsonSchema): Json {
 
 /** The instruction for a schema that is not enforced. */
 export function instructionOf({ schema }: JsonSchema): string {
-  return `Answer with one valid JSON value that fits this JSON Schema, and nothing else:\n${JSON.stringify(schema)}`
+  return `Answer with one valid JSON value that fits this JSON Schema, and nothing else:\n${exactText(schema)}`
 }

@@ -8,6 +8,7 @@ import { countCall, countResult } from './count.ts'
 import { embeddingInputsMax, embeddingsCall, embeddingsResult } from './embeddings.ts'
 import { converseReader, converseResult } from './read.ts'
 import { converseBody } from './request.ts'
+import { argumentNames } from '../../core/dialects/call-arguments.ts'
 
 const converseHead = (target: Target, stream: boolean): CallHead =>
   bedrockHead(target, stream ? 'converse-stream' : 'converse')
@@ -30,6 +31,7 @@ export const bedrock: Provider = {
       head: headOf(target, converseHead, request.stream),
       ...converseBody(request, target),
     }),
+    argumentNames: argumentNames.messages,
     result: converseResult,
     reader: converseReader,
   },

@@ -10,6 +10,7 @@ import { answerTool } from '../anthropic/structured.ts'
 import { errorLast } from '../fault.ts'
 import { broken } from '../json.ts'
 import { converseUsage } from './usage.ts'
+import { exactText } from '../../lib/json/exact-json.ts'
 
 /** An open tool-use block: a tool call, or the answer to a `response_format` that was sent as a forced tool. */
 interface OpenCall {
@@ -65,7 +66,7 @@ class Answer {
       ...reasoning(isObject(thinking.reasoningText) ? thinking.reasoningText : thinking),
       ...objectsOf(cited.content).flatMap(one => texts(one.text)),
       ...citations(cited.citations),
-      ...(isObject(toolUse) && isObject(toolUse.input) ? this.#arguments(JSON.stringify(toolUse.input), at) : []),
+      ...(isObject(toolUse) && isObject(toolUse.input) ? this.#arguments(exactText(toolUse.input), at) : []),
       ...this.stop(at),
     ]
   }

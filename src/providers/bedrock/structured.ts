@@ -4,6 +4,7 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { outputSchema } from '../anthropic/schema.ts'
 import { answerTool, fitsTool, instructionOf, jsonObjectInstruction } from '../anthropic/structured.ts'
 import type { BedrockModel } from './model.ts'
+import { exactText } from '../../lib/json/exact-json.ts'
 
 type JsonSchema = Extract<ResponseFormat, { type: 'json-schema' }>
 
@@ -37,7 +38,7 @@ export function jsonPlan({ responseFormat: format, tools }: ChatRequest, model: 
 
 /** `outputConfig` holds the schema as JSON text. */
 function outputConfig({ name, schema, description }: JsonSchema): Json {
-  const jsonSchema = { schema: JSON.stringify(schema), name, ...(description && { description }) }
+  const jsonSchema = { schema: exactText(schema), name, ...(description && { description }) }
   return { textFormat: { type: 'json_schema', structure: { jsonSchema } } }
 }
 

@@ -13,6 +13,8 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { countOf, firstCount, setCount } from '../../core/usage/usage-fields.ts'
 import { broken } from '../json.ts'
 import { errorLast } from '../fault.ts'
+import { exactText, parseExact } from '../../lib/json/exact-json.ts'
+import { argumentNames } from '../../core/dialects/call-arguments.ts'
 
 /** A whole answer. Throws `upstream-broken` on another shape. */
 export function chatResult(body: unknown): ChatEvent[] {
@@ -36,7 +38,7 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
   const answer = new Answer()
   return frame => {
     if (frame.data === '[DONE]') return []
-    const data: unknown = JSON.parse(frame.data)
+    const data = parseExact(frame.data, argumentNames.chat)
     if (!isObject(data)) throw broken('an event that is no object')
     return answer.read(data)
   }
@@ -103,7 +105,7 @@ class Answer {
   }
 
   #arguments(args: unknown, at: unknown): ChatEvent[] {
-    const fragment = isObject(args) ? JSON.stringify(args) : textOf(args)
+    const fragment = isObject(args) ? exactText(args) : textOf(args)
     const open = this.#open.get(at)
     if (!open || fragment === '') return []
     open.wroteArguments = true

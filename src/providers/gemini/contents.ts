@@ -2,12 +2,12 @@
 import type { Message, Part } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { argumentsObject } from '../../core/hub/tool-arguments.ts'
-import { isObject, parsedJson } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'
 import { mediaPart } from './media.ts'
 import type { GeminiModel } from './model.ts'
 import { readSignature, skipSignatureCheck } from './signature.ts'
+import { exactObject } from '../../lib/json/exact-json.ts'
 
 interface Conversation {
   readonly systemInstruction: Json | undefined
@@ -193,8 +193,7 @@ function mediaOf(part: Part, { fileNames }: ConversationOptions): Json[] {
 function responseOf(result: Result): Json {
   const text = joinTexts(result.parts.map(part => (part.type === 'text' ? part.text : '')))
   if (result.isError) return { error: text }
-  const value = parsedJson(text)
-  return isObject(value) ? value : { output: text }
+  return exactObject(text) ?? { output: text }
 }
 
 /** The part as Gemini's; empty for an empty text, which Gemini refuses. */

@@ -9,6 +9,7 @@ import { imagesBody, imagesResult, isImagen } from './images.ts'
 import { generateReader, generateResult } from './read.ts'
 import { generateBody } from './request.ts'
 import { speechBody, speechResult } from './speech.ts'
+import { argumentNames } from '../../core/dialects/call-arguments.ts'
 
 const host = { callIds: true, fileNames: false }
 
@@ -64,6 +65,7 @@ export const gemini: Provider = {
       head: headOf(target, generateHead, request.stream),
       ...generateBody(request, target, host),
     }),
+    argumentNames: argumentNames.generate,
     result: generateResult,
     reader: generateReader,
   },

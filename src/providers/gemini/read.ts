@@ -13,6 +13,8 @@ import { citationsOf } from './citations.ts'
 import { broken } from '../json.ts'
 import { placeSignature } from './signature.ts'
 import type { SignedKind } from './signature.ts'
+import { exactText, parseExact } from '../../lib/json/exact-json.ts'
+import { argumentNames } from '../../core/dialects/call-arguments.ts'
 
 /** Bounds the numbers of candidates; far above what the API generates. */
 const candidatesMax = 4096
@@ -114,7 +116,7 @@ class AnswerReader {
 
   #call(call: Json, { choice, index, signature }: { choice: number; index: number; signature: string }): ChatEvent[] {
     const name = textOf(call.name)
-    const args = JSON.stringify(objectOf(call.args))
+    const args = exactText(objectOf(call.args))
     return [
       {
         type: 'tool-call-start',
@@ -208,5 +210,5 @@ export function generateResult(body: unknown): ChatEvent[] {
 export function generateReader(): (frame: Frame) => readonly ChatEvent[] {
   const reader = new AnswerReader()
   // Some hosts end the stream with `[DONE]`, which is not part of the dialect.
-  return ({ data }) => (data.startsWith('[DONE]') ? [] : reader.read(JSON.parse(data)))
+  return ({ data }) => (data.startsWith('[DONE]') ? [] : reader.read(parseExact(data, argumentNames.generate)))
 }

@@ -6,6 +6,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import { isObject, listOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { plainKey } from '../../lib/json/exact-json.ts'
 
 const nodesMax = 2000
 const depthMax = 32
@@ -74,7 +75,8 @@ function subset(value: unknown, lost: Set<string>): Json {
     else if (key === 'items') out.prefixItems = listOf(one).map(each => subset(each, lost))
     else if (key === 'additionalProperties') out[key] = isObject(one) ? subset(one, lost) : one
     else if (key === 'const') out.enum = [one]
-    else if (key !== 'allOf' && key !== '$defs' && key !== 'definitions' && !annotations.has(key)) lost.add(key)
+    else if (key !== 'allOf' && key !== '$defs' && key !== 'definitions' && !annotations.has(key))
+      lost.add(plainKey(key))
   }
   const all = objectsOf(value.allOf).map(each => subset(each, lost))
   return { ...merged(out, all), ...definitions(value, lost) }
@@ -191,7 +193,7 @@ function openapi(value: unknown, walk: SchemaWalk, trail: readonly string[], dep
     return { type: 'OBJECT', ...(textOf(value.description) && { description: value.description }) }
   }
   const below = (one: unknown) => openapi(one, walk, trail, depth + 1)
-  for (const key of Object.keys(value)) if (!handled.has(key) && !annotations.has(key)) walk.lost.add(key)
+  for (const key of Object.keys(value)) if (!handled.has(key) && !annotations.has(key)) walk.lost.add(plainKey(key))
   // `additionalProperties: false` is what Gemini does anyway; a schema for free names cannot be expressed.
   if (isObject(value.additionalProperties)) walk.lost.add('additionalProperties')
   const out: Json = {}
@@ -238,7 +240,7 @@ function objectOf(value: Json, out: Json, below: (one: unknown) => Json): void {
   const properties = Object.fromEntries(
     Object.entries(value.properties as Json).map(([name, one]) => [name, below(one)]),
   )
-  const names = Object.keys(properties)
+  const names = Object.keys(properties).map(plainKey)
   if (names.length === 0) return
   out.properties = properties
   out.propertyOrdering = names

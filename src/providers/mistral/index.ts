@@ -12,6 +12,7 @@ import { compatibleHead } from '../openai-compatible/head.ts'
 import { chatReader, chatResult, isDone } from '../openai-compatible/read.ts'
 import { isFillInTheMiddle, mistralBody } from './request.ts'
 import { moderationsBody, moderationsResult } from './moderations.ts'
+import { argumentNames } from '../../core/dialects/call-arguments.ts'
 
 const chatHead = (target: Target): CallHead => compatibleHead(target, 'openai-chat')
 const middleHead = (target: Target): CallHead => ({ ...chatHead(target), url: `${target.baseUrl}/fim/completions` })
@@ -36,6 +37,7 @@ export const mistral: Provider = {
       const head = isFillInTheMiddle(request) ? middleHead : chatHead
       return { head: headOf(target, head, request.stream), ...mistralBody(request, target) }
     },
+    argumentNames: argumentNames.chat,
     result: chatResult,
     reader: chatReader,
     isLast: isDone,

@@ -9,6 +9,7 @@ import type { CallHead } from '../../core/transport.ts'
 import { embedBody, embedResult } from './embeddings.ts'
 import { chatReader, chatResult, isDone } from './read.ts'
 import { chatBody } from './request.ts'
+import { argumentNames } from '../../core/dialects/call-arguments.ts'
 
 /** URL and headers of `path`. `api_base` may end in `/v1` or `/api`, as clients of either API write it. */
 function ollamaHead(target: Target, path: string): CallHead {
@@ -39,6 +40,7 @@ export const ollama: Provider = {
   chat: {
     framing: 'ndjson',
     request: (request, target) => ({ head: headOf(target, chatHead, request.stream), ...chatBody(request, target) }),
+    argumentNames: argumentNames.chat,
     result: chatResult,
     reader: chatReader,
     isLast: isDone,

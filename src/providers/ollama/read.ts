@@ -13,6 +13,8 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { countOf } from '../../core/usage/usage-fields.ts'
 import { broken } from '../json.ts'
 import { errorLast } from '../fault.ts'
+import { exactText, parseExact } from '../../lib/json/exact-json.ts'
+import { argumentNames } from '../../core/dialects/call-arguments.ts'
 
 /** A whole answer. Throws `upstream-broken` on another shape. */
 export function chatResult(body: unknown): ChatEvent[] {
@@ -24,7 +26,7 @@ export function chatResult(body: unknown): ChatEvent[] {
 /** A fresh reader of a chat's lines. Throws on what is not JSON. */
 export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
   const answer = new Answer()
-  return frame => answer.read(JSON.parse(frame.data))
+  return frame => answer.read(parseExact(frame.data, argumentNames.chat))
 }
 
 const donePattern = /"done"\s*:\s*true/
@@ -74,7 +76,7 @@ class Answer {
     const { id, function: called } = isObject(call) ? call : {}
     if (!isObject(called) || typeof called.name !== 'string') throw broken('a call without a name')
     const index = this.#calls++
-    const fragment = typeof called.arguments === 'string' ? called.arguments : JSON.stringify(called.arguments ?? {})
+    const fragment = typeof called.arguments === 'string' ? called.arguments : exactText(called.arguments ?? {})
     const known = textOf(id) || `call_${crypto.randomUUID().replaceAll('-', '').slice(0, 24)}`
     return [
       { type: 'tool-call-start', choice: 0, index, id: known, name: called.name },

@@ -16,6 +16,7 @@ import type { ChatHost } from './request.ts'
 import { chatByResponses } from './responses/index.ts'
 import { rerankAdapter } from './rerank.ts'
 import type { CompatibleRow } from './row.ts'
+import { argumentNames } from '../../core/dialects/call-arguments.ts'
 
 /** Under other addresses a name of OpenAI's may be another vendor's model. */
 const openaiBaseUrl = 'https://api.openai.com/v1'
@@ -85,6 +86,7 @@ function withSignatures(rules: FieldRules, { model, baseUrl }: Target): FieldRul
 export function chatAdapter(host: ChatHost, head: MakeHead): ChatAdapter {
   return {
     request: (request, target) => ({ head: headOf(target, head, request.stream), ...chatBody(request, target, host) }),
+    argumentNames: argumentNames.chat,
     result: chatResult,
     reader: chatReader,
     isLast: isDone,

@@ -11,6 +11,8 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { ObjectEnd } from '../../lib/json/object-end.ts'
 import { errorLast } from '../fault.ts'
 import { broken } from '../json.ts'
+import { exactText, parseExact } from '../../lib/json/exact-json.ts'
+import { argumentNames } from '../../core/dialects/call-arguments.ts'
 
 /** As `choiceIndex`. Throws `upstream-broken` for an invalid number. */
 function numberOf(choice: Json, fallback: number): number {
@@ -54,7 +56,7 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
   const calls = new Map<number, CallNumbers>()
   return frame => {
     if (isDone(frame)) return []
-    const chunk: unknown = JSON.parse(frame.data)
+    const chunk = parseExact(frame.data, argumentNames.chat)
     if (!isObject(chunk)) throw broken('a chunk that is no object')
     const error = reportedError(chunk)
     if (error) return [{ type: 'error', error }]
@@ -243,7 +245,7 @@ class CallNumbers {
       events.push({ type: 'tool-call-start', choice, index: known.number, ...readSignedCall(call, known.id), name })
     }
     const fragment =
-      typeof called.arguments === 'string' ? called.arguments : called.arguments ? JSON.stringify(called.arguments) : ''
+      typeof called.arguments === 'string' ? called.arguments : called.arguments ? exactText(called.arguments) : ''
     if (fragment) events.push(...this.#arguments(choice, known, fragment))
     return events
   }

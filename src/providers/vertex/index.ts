@@ -19,6 +19,7 @@ import { globalBaseUrl, isClaude, vertexHead } from './address.ts'
 import { vertexAuthorization } from './authorization.ts'
 import { claudeCall, claudeCount, claudeCountCall } from './claude.ts'
 import { predictBody, predictInputsMax, predictResult } from './embeddings.ts'
+import { argumentNames } from '../../core/dialects/call-arguments.ts'
 
 const host = { callIds: false, fileNames: true }
 
@@ -65,6 +66,7 @@ export const vertex: Provider = {
       isClaude(target.model)
         ? claudeCall(request, target)
         : { head: headOf(target, generateHead, request.stream), ...generateBody(request, target, host) },
+    argumentNames: [...argumentNames.generate, ...argumentNames.messages],
     result: body => (isFromClaude(body) ? messageResult(body) : generateResult(body)),
     reader: chatReader,
     // Gemini's streams have no last frame; none of their frames is taken for Claude's.

@@ -4,6 +4,7 @@ import { defaultEffort } from '../../../core/hub/chat-fields.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { readCacheControl } from '../../common/cache-control.ts'
 import { parseChecked, shown } from '../../common/field-checks.ts'
+import type { ExactFields } from '../../common/field-checks.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { readFields } from '../../common/field-table.ts'
@@ -11,6 +12,14 @@ import { untranslatable } from '../../common/untranslatable.ts'
 import { hasGrammar, lostGrammar, markTextTools, textTool } from '../text-tool.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { chatTable } from './fields.ts'
+import { exactNames } from '../../../lib/json/exact-json.ts'
+
+/** What the client's tools and its model wrote. */
+const exactFields: ExactFields = [
+  ['tools', exactNames('parameters')],
+  ['functions', exactNames('parameters')],
+  ['response_format', exactNames('schema')],
+]
 
 /**
  * Marks requests that used `functions` instead of `tools`: their answers must say `function_call`.
@@ -29,7 +38,7 @@ export function usesLegacyFunctions(request: ChatRequest): boolean {
 
 /** Throws `unprocessable` for what this dialect allows and no other vendor has. */
 export function decodeChat(body: JsonBody): ChatRequest {
-  const fields = parseChecked(body)
+  const fields = parseChecked(body, exactFields)
   const request: MarkedRequest = {
     model: typeof fields.model === 'string' ? fields.model : '',
     messages: decodeMessages(fields.messages as Json[]),

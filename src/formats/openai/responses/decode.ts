@@ -2,6 +2,7 @@
 import type { ChatRequest, ReasoningEffort, ResponseFormat } from '../../../core/hub/chat.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { parseChecked } from '../../common/field-checks.ts'
+import type { ExactFields } from '../../common/field-checks.ts'
 import { isObject, objectOf } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { readFields } from '../../common/field-table.ts'
@@ -10,12 +11,21 @@ import { withContext } from './context.ts'
 import { decodeItems } from './decode-items.ts'
 import { responsesTable } from './fields.ts'
 import { applyTools, readTools } from './tools.ts'
+import { exactNames } from '../../../lib/json/exact-json.ts'
+
+/** What the client's tools and its model wrote. */
+const exactFields: ExactFields = [
+  // An item `additional_tools`.
+  ['input', exactNames('parameters')],
+  ['tools', exactNames('parameters')],
+  ['text', exactNames('schema')],
+]
 
 const logprobsInclude = 'message.output_text.logprobs'
 
 /** Throws `unprocessable` for what this dialect allows and no other vendor has. */
 export function decodeResponses(body: JsonBody): ChatRequest {
-  const fields = parseChecked(body)
+  const fields = parseChecked(body, exactFields)
   if (isObject(fields.prompt))
     throw untranslatable(['prompt'], 'a stored prompt is only known to the vendor that stores it')
   const items = itemsOf(fields.input)
