@@ -10,6 +10,7 @@ import { JsonBody } from '../lib/json/json-body.ts'
 import type { Json } from '../lib/json/json-values.ts'
 import { chatMessage } from './message-object.ts'
 import { stepsOf } from './run-object.ts'
+import { exactText } from '../lib/json/exact-json.ts'
 
 const pageSize = 200
 
@@ -129,5 +130,5 @@ function tokensOf(request: Json): number {
   const { messages } = request
   return Array.isArray(messages) && messages.length === 0
     ? 0
-    : estimateInput(openaiChat.decode(JsonBody.read(Buffer.from(JSON.stringify({ model: '', ...request })))))
+    : estimateInput(openaiChat.decode(JsonBody.read(Buffer.from(exactText({ model: '', ...request })))))
 }

@@ -3,6 +3,7 @@ import { randomUUIDv7 } from 'bun'
 import type { GatewayError } from './errors.ts'
 import { bodyTooLarge, clientClosed } from './request.ts'
 import type { BodyReader, Client, HttpRequest, IncomingRequest, RequestBody } from './request.ts'
+import { exactText } from '../lib/json/exact-json.ts'
 
 /** The parts of a request that the gateway sends itself. */
 export interface RequestParts extends Pick<HttpRequest, 'id' | 'path' | 'params' | 'query' | 'headers'> {
@@ -49,7 +50,7 @@ export function internalJsonRequest({ path, headers, body, client }: JsonRequest
     params: {},
     query: new URLSearchParams(),
     headers: new Headers({ 'content-type': 'application/json', ...headers }),
-    bytes: Buffer.from(JSON.stringify(body)),
+    bytes: Buffer.from(exactText(body)),
     client,
   })
 }

@@ -8,12 +8,18 @@ import type { ChatFormat } from '../../src/core/format.ts'
 import type { ChatAdapter } from '../../src/core/provider.ts'
 import {
   anthropicMessages,
+  cursorChat,
   geminiGenerate,
   geminiGenerateArray,
   openaiChat,
   openaiResponses,
 } from '../../src/formats/index.ts'
+import { newId } from '../../src/files/objects.ts'
+import { messagesEdits } from '../../src/formats/anthropic/forward.ts'
+import { encodeSignature } from '../../src/formats/anthropic/thinking-signature.ts'
+import { exactText } from '../../src/lib/json/exact-json.ts'
 import { JsonBody } from '../../src/lib/json/json-body.ts'
+import { rewriteReferences } from '../../src/pipeline/files/file-parts.ts'
 import { sent } from '../../src/pipeline/lanes/attempt-parts.ts'
 import { encodeAnswer, readAnswer, TranslatedRelay } from '../../src/pipeline/lanes/translate.ts'
 import { families } from '../golden/answers/index.ts'
@@ -461,5 +467,57 @@ describe.each(answers.map(answer => [answer.target, answer] as const))('answers 
           expect({ ...context, kept: holds(text, json) }).toEqual({ ...context, kept: true })
         }
       })
+  })
+})
+
+describe('what is written anew without a translation', () => {
+  const call = '{"b":1234567890123456789,"1":1.0}'
+  const schema = `{"type":"object","properties":{"b":{"maximum":1234567890123456789},"1":{"const":1.0}}}`
+  const bodyOf = (text: string): JsonBody => JsonBody.read(Buffer.from(text))
+  const toolUse = `{"type":"tool_use","id":"toolu_1","name":"f","input":${call}}`
+
+  test('messages without thinking of another model', () => {
+    const thinking = `{"type":"thinking","thinking":"t","signature":${quoted(encodeSignature(undefined))}}`
+    const messages = `[{"role":"user","content":"q"},{"role":"assistant","content":[${thinking},${toolUse}]}]`
+    const { edits } = messagesEdits(bodyOf(`{"model":"m","messages":${messages}}`), { fields: new Map() })
+    expect(edits).toEqual([{ set: 'messages', json: messages.replace(`${thinking},`, '') }])
+  })
+
+  test('messages and tools with files of the gateway', () => {
+    const file = (id: string): string => `{"type":"document","source":{"type":"file","file_id":"${id}"}}`
+    const messages = (id: string): string =>
+      `[{"role":"assistant","content":[${toolUse}]},{"role":"user","content":[${file(id)}]}]`
+    const ours = bodyOf(`{"messages":${messages(newId('file'))}}`)
+    const edits = rewriteReferences(ours, () => JSON.parse(file('file_theirs')) as unknown)
+    expect(edits).toEqual([{ set: 'messages', json: messages('file_theirs') }])
+  })
+
+  test("tools in Cursor's form", () => {
+    const tools = `[{"type":"function","function":{"name":"f","parameters":${schema}}}]`
+    const { tools: [tool] = [] } = cursorChat.decode(
+      bodyOf(`{"model":"m","input":"q","tools":${tools}}`),
+    ) as ChatRequest
+    expect(exactText(tool!.parameters)).toBe(schema)
+  })
+
+  test('the tools that a response repeats, whole and streamed', () => {
+    const tools = `[{"type":"function","name":"f","parameters":${schema},"strict":null}]`
+    const request = openaiResponses.decode(bodyOf(`{"model":"m","input":"q","tools":${tools}}`))
+    const answer = chatAnswer('openai')
+    const adapter = adapterOf('openai')
+    const translated = { adapter, format: openaiResponses, request, publicModel: 'public' }
+    const { events } = readAnswer(adapter, Buffer.from(filled(JSON.stringify(answer.whole), call, false)))
+    expect(encodeAnswer(translated, events)).toContain(schema)
+    const relay = new TranslatedRelay(translated)
+    const streamed = relay.push(streamBytes(answer, call, false)) + relay.end()
+    expect(streamed.split(schema)).toHaveLength(4)
+    expect(streamed).not.toContain('\u007f')
+  })
+
+  test('the tools that a forwarded response repeats', () => {
+    const response = `{"id":"resp_1","model":"up","status":"completed","output":[],"tools":[{"name":"f","parameters":${schema}}]}`
+    const relay = openaiResponses.forward.relay('public', bodyOf('{"model":"public"}'))
+    const event = `event: response.completed\ndata: {"type":"response.completed","response":${response}}\n\n`
+    expect(String(relay.push(Buffer.from(event)))).toContain(schema)
   })
 })

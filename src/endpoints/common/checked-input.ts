@@ -5,21 +5,24 @@ import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { readBody } from '../../core/request.ts'
 import { fieldsOf, numbersOf, problemsIn } from '../../core/schema-problems.ts'
 import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
+import type { ExactNames } from '../../lib/json/exact-json.ts'
 
 /** For administration; endpoints that take prompts pass the configured limit. */
 const bytesMaxDefault = 1024 * 1024
 
 /**
- * Reads and checks a JSON body; no body counts as an empty object. Throws 400 unless it is one JSON object, 422 for
+ * Reads and checks a JSON body; no body counts as an empty object. `exactNames` = inside of which it keeps its digits
+ * (`parseExact`). Throws 400 unless it is one JSON object, 422 for
  * what the schema refuses.
  */
 export async function readJsonAs<T>(
   { body }: HttpRequest,
   schema: z.ZodType<T>,
   bytesMax = bytesMaxDefault,
+  exactNames: ExactNames = [],
 ): Promise<T> {
   const bytes = await readBody(body, bytesMax)
-  return check(schema, bytes.length === 0 ? {} : parsed(bytes), 'body')
+  return check(schema, bytes.length === 0 ? {} : parsed(bytes, exactNames), 'body')
 }
 
 /** Checks a body that was read. Throws 400 unless it is one JSON object, 422 for what the schema refuses. */
@@ -27,9 +30,13 @@ export function checkJson<T>(body: JsonBody, schema: z.ZodType<T>): T {
   return check(schema, parsed(body.bytes), 'body')
 }
 
-function parsed(bytes: Uint8Array): Record<string, unknown> {
+function parsed(bytes: Uint8Array, exactNames: ExactNames = []): Record<string, unknown> {
   try {
-    return JsonBody.read(bytes).parse()
+    const body = JsonBody.read(bytes)
+    const fields = body.parse()
+    if (exactNames.length === 0) return fields
+    const exact = (field: string): unknown => body.exact(field, exactNames) ?? fields[field]
+    return Object.fromEntries(Object.keys(fields).map(field => [field, exact(field)]))
   } catch (cause) {
     if (!(cause instanceof JsonBodyError)) throw cause
     throw new GatewayError('invalid-request', cause.message, { cause })

@@ -23,6 +23,8 @@ import { readConversation } from './responses/conversation.ts'
 import { keepAnswer } from './responses/keep.ts'
 import type { KeptCall } from './responses/keep.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { exactText, parseExact } from '../../lib/json/exact-json.ts'
+import { schemaNames } from '../../core/dialects/exact-names.ts'
 
 /** The last one is that of Azure's dated versions. */
 const paths = (rest: string) =>
@@ -125,7 +127,7 @@ async function findAnswer(request: HttpRequest, services: Services, caller: Call
   if (!found) throw notFound(id)
   if (!(await isAbandoned({ ...found, keyId: caller.key.id, id }, services))) return found
   const ended = await find(request, services, caller)
-  return { ...ended, json: JSON.stringify(ended.response) }
+  return { ...ended, json: exactText(ended.response) }
 }
 
 type RunningResponse = Pick<StoredResponse, 'keyId' | 'id' | 'status' | 'updatedAtMs'>
@@ -189,7 +191,7 @@ export const responsesRetrieve: Endpoint = {
     const { stream, starting_after: after } = readQuery(request, retrieveQuery())
     const { json: text, background } = await findAnswer(request, services, caller!)
     if (stream !== 'true') return jsonTextAnswer(text)
-    const response = JSON.parse(text) as Record<string, unknown>
+    const response = parseExact(text, schemaNames) as Record<string, unknown>
     if (!canReplay(response)) {
       const status = String(response.status)
       throw refused(

@@ -15,6 +15,8 @@ import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
 import { broken } from './error.ts'
 import { MessagesRelay } from './relay.ts'
 import { mayHoldMarks, withoutMarked } from './thinking-signature.ts'
+import { exactText } from '../../lib/json/exact-json.ts'
+import { argumentNames } from '../../core/dialects/exact-names.ts'
 
 /** What the client's bytes were written for: only the client knows. */
 const clientHeaders = ['anthropic-version', 'anthropic-beta']
@@ -26,9 +28,11 @@ const clientHeaders = ['anthropic-version', 'anthropic-beta']
 export function messagesEdits(body: JsonBody, rules: FieldRules): { edits: Edit[]; dropped: string[] } {
   const { edits, dropped } = commonEdits(body, rules)
   // Another model's thinking, from earlier in the conversation: this upstream could not verify it.
-  const clean = mayHoldMarks(body.bytes) ? withoutMarked(body.get('messages')) : undefined
+  const clean = mayHoldMarks(body.bytes)
+    ? withoutMarked(body.exact('messages', argumentNames.messages) ?? body.get('messages'))
+    : undefined
   if (clean) dropped.push(...clean.dropped)
-  const cleanText = clean && JSON.stringify(clean.messages)
+  const cleanText = clean && exactText(clean.messages)
   const continued = rules.continueText === undefined ? undefined : continuedPrefill(body, rules.continueText, cleanText)
   if (continued !== undefined) dropped.push('messages.prefill')
   const json = continued ?? cleanText

@@ -3,6 +3,8 @@ import type { FieldRule, FieldRules, MemberRules } from '../../core/dialects/fie
 import { editMembers } from '../../lib/json/json-members.ts'
 import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
 import { gatewayFields } from './gateway-fields.ts'
+import { exactText } from '../../lib/json/exact-json.ts'
+import { schemaNames } from '../../core/dialects/exact-names.ts'
 
 /** Edits, and the fields among them that are reported as dropped, by their path in the client's dialect. */
 interface BodyEdits {
@@ -39,13 +41,21 @@ function applyRule(rule: FieldRule, name: string, body: JsonBody, { edits, dropp
     return
   }
   const { name: newName = name, value, lost } = verdict
-  const json = value === undefined ? body.rawText(name)! : JSON.stringify(value)
+  const json = value === undefined ? body.rawText(name)! : exactText(exactValue(rule, name, body) ?? value)
   if (newName === name) edits.push({ set: name, json })
   else {
     edits.push({ remove: name })
     if (!body.has(newName)) edits.push({ set: newName, json })
   }
   if (lost) dropped.push(lost === true ? name : lost)
+}
+
+/** The value that the rule makes of a field with schemas whose digits would get lost; undefined = they would not. */
+function exactValue(rule: FieldRule, name: string, body: JsonBody): unknown {
+  const exact = body.exact(name, schemaNames)
+  if (exact === undefined) return undefined
+  const verdict = rule(exact, other => body.get(other))
+  return typeof verdict === 'object' ? verdict.value : undefined
 }
 
 function editInside(

@@ -15,6 +15,8 @@ import { openaiChat } from './chat/index.ts'
 import { openaiResponses } from './responses/index.ts'
 import { strictResponseSchema } from './responses/structured-output.ts'
 import { markTextTools } from './text-tool.ts'
+import { exactText } from '../../lib/json/exact-json.ts'
+import { schemaNames } from '../../core/dialects/exact-names.ts'
 
 function neverForwarded(): never {
   throw new GatewayError('internal', 'a Responses body with a chat answer is never forwarded')
@@ -44,11 +46,11 @@ export const cursorChat: ChatFormat = {
 /** With tools and their choice as Responses have them; the same body where they are so already, or are no tools. */
 function flatBody(body: JsonBody): JsonBody {
   const edits: Edit[] = []
-  const tools = body.has('tools') ? readField(body, 'tools') : undefined
+  const tools = body.has('tools') ? (body.exact('tools', schemaNames) ?? readField(body, 'tools')) : undefined
   if (Array.isArray(tools) && tools.some(isNested))
     edits.push({
       set: 'tools',
-      json: JSON.stringify(tools.map(tool => (isNested(tool) ? flat(tool) : (tool as unknown)))),
+      json: exactText(tools.map(tool => (isNested(tool) ? flat(tool) : (tool as unknown)))),
     })
   const choice = body.has('tool_choice') ? readField(body, 'tool_choice') : undefined
   if (isNested(choice)) edits.push({ set: 'tool_choice', json: JSON.stringify(flat(choice)) })

@@ -7,6 +7,7 @@ import type { GatewayError } from '../../core/errors.ts'
 import { atEndOfTick } from '../../lib/end-of-tick.ts'
 import type { TickTask } from '../../lib/end-of-tick.ts'
 import { openaiErrorBody } from './error.ts'
+import { exactText } from '../../lib/json/exact-json.ts'
 
 /** Unread bytes beyond which the stream is cut; the work that it reports goes on. */
 const unreadBytesMaxDefault = 8 * 1024 * 1024
@@ -53,7 +54,7 @@ export class EventStream implements TickTask {
     )
   }
 
-  readonly emit: Emit = (event, data, id) => this.emitText(event, JSON.stringify(data), id)
+  readonly emit: Emit = (event, data, id) => this.emitText(event, exactText(data), id)
 
   /** As `emit`, for data that are JSON already. */
   emitText(event: string, json: string, id?: string): void {

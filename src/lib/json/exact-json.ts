@@ -129,9 +129,9 @@ export function parseExact(text: string, names?: ExactNames): unknown {
 }
 
 /** The object of a JSON text, as `parseExact` yields it; undefined = it is no JSON, or the value is no object. */
-export function exactObject(text: string): Json | undefined {
+export function exactObject(text: string, names?: ExactNames): Json | undefined {
   try {
-    const value = parseExact(text)
+    const value = parseExact(text, names)
     return isObject(value) && !(value instanceof ExactNumber) ? value : undefined
   } catch {
     return undefined

@@ -17,13 +17,13 @@ test('yields what JSON.parse yields, for short and long lists', async () => {
     ['x'.repeat(600_000), { y: 'z"'.repeat(400_000) }, 1, null],
     Array.from({ length: 200_000 }, (_, at) => at),
   ])
-    expect(await parseListInTurns(JSON.stringify(list))).toEqual(list)
+    expect(await parseListInTurns(JSON.stringify(list), [])).toEqual(list)
   const spaced = JSON.stringify(
     Array.from({ length: 10_000 }, (_, at) => element(at)),
     null,
     2,
   )
-  expect(await parseListInTurns(spaced)).toEqual(JSON.parse(spaced))
+  expect(await parseListInTurns(spaced, [])).toEqual(JSON.parse(spaced))
 })
 
 test('other work goes on between the elements', async () => {
@@ -35,7 +35,7 @@ test('other work goes on between the elements', async () => {
     if (!isOver) setImmediate(count)
   }
   setImmediate(count)
-  await parseListInTurns(json)
+  await parseListInTurns(json, [])
   isOver = true
   expect(turns).toBeGreaterThanOrEqual(Math.floor(json.length / (256 * 1024)) - 1)
 })

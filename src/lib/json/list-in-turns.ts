@@ -1,11 +1,13 @@
 /** Parses long lists with other work of this thread in between. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { parseExact } from './exact-json.ts'
+import type { ExactNames } from './exact-json.ts'
 
 /** Characters of one turn, about: a millisecond or two. */
 const turnLength = 256 * 1024
-/** The elements of a JSON array, which is one, as `JSON.parse` yields them. */
-export async function parseListInTurns(json: string): Promise<unknown[]> {
-  if (json.length <= turnLength) return JSON.parse(json) as unknown[]
+/** The elements of a JSON array, which is one, as `parseExact` yields them. */
+export async function parseListInTurns(json: string, names: ExactNames): Promise<unknown[]> {
+  if (json.length <= turnLength) return parseExact(json, names) as unknown[]
   const all: unknown[] = []
   let paused = 0
   // Whole elements, as many as fit into a turn.
@@ -13,7 +15,7 @@ export async function parseListInTurns(json: string): Promise<unknown[]> {
     let end = from
     do end = elementEnd(json, end) + 1
     while (end < json.length - 1 && end - from < turnLength)
-    all.push(...(JSON.parse(`[${json.slice(from, end - 1)}]`) as unknown[]))
+    all.push(...(parseExact(`[${json.slice(from, end - 1)}]`, names) as unknown[]))
     from = end
     if (end - paused < turnLength) continue
     paused = end

@@ -6,6 +6,8 @@ import { isLocalFileId } from '../../core/objects/files.ts'
 import type { Edit, JsonBody } from '../../lib/json/json-body.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { exactText } from '../../lib/json/exact-json.ts'
+import { messageNames } from '../../core/dialects/exact-names.ts'
 
 type Path = readonly (string | number)[]
 
@@ -83,7 +85,7 @@ export function fileReferences(body: JsonBody): FileReference[] {
 export function rewriteReferences(body: JsonBody, visit: ReferenceVisitor): Edit[] {
   const edits: Edit[] = []
   const rewrite = (field: string, map: (item: Json, path: Path, visit: ReferenceVisitor) => unknown): void => {
-    const items = body.get(field)
+    const items = body.exact(field, messageNames) ?? body.get(field)
     if (!Array.isArray(items)) return
     let found = false
     const noting: ReferenceVisitor = reference => {
@@ -91,7 +93,7 @@ export function rewriteReferences(body: JsonBody, visit: ReferenceVisitor): Edit
       return visit(reference)
     }
     const rewritten = items.map((item, at) => (isObject(item) ? map(item, [field, at], noting) : item))
-    if (found) edits.push({ set: field, json: JSON.stringify(rewritten) })
+    if (found) edits.push({ set: field, json: exactText(rewritten) })
   }
   rewrite('messages', mapMessage)
   rewrite('input', mapMessage)

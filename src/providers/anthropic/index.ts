@@ -7,7 +7,7 @@ import type { CallHead } from '../../core/transport.ts'
 import { claudeFieldRules } from './field-rules.ts'
 import { isMessageStop, messageReader, messageResult } from './read.ts'
 import { messagesBody } from './request.ts'
-import { argumentNames } from '../../core/dialects/call-arguments.ts'
+import { argumentNames } from '../../core/dialects/exact-names.ts'
 
 const apiVersion = '2023-06-01'
 

@@ -15,7 +15,7 @@ import { errorLast } from '../fault.ts'
 import { broken } from '../json.ts'
 import { answerTool } from './structured.ts'
 import { exactText, parseExact } from '../../lib/json/exact-json.ts'
-import { argumentNames } from '../../core/dialects/call-arguments.ts'
+import { argumentNames } from '../../core/dialects/exact-names.ts'
 
 /** Usage over the events of a stream: counts are cumulative, so later ones replace earlier ones. */
 class Report {

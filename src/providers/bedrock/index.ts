@@ -8,7 +8,7 @@ import { countCall, countResult } from './count.ts'
 import { embeddingInputsMax, embeddingsCall, embeddingsResult } from './embeddings.ts'
 import { converseReader, converseResult } from './read.ts'
 import { converseBody } from './request.ts'
-import { argumentNames } from '../../core/dialects/call-arguments.ts'
+import { argumentNames } from '../../core/dialects/exact-names.ts'
 
 const converseHead = (target: Target, stream: boolean): CallHead =>
   bedrockHead(target, stream ? 'converse-stream' : 'converse')

@@ -6,7 +6,7 @@ import { embedBody, embedInputsMax, embedResult } from './embeddings.ts'
 import { chatReader, chatResult, isMessageEnd } from './read.ts'
 import { chatBody } from './request.ts'
 import { rerankBody, rerankResult } from './rerank.ts'
-import { argumentNames } from '../../core/dialects/call-arguments.ts'
+import { argumentNames } from '../../core/dialects/exact-names.ts'
 
 /** URL and headers of a v2 path. `api_base` may be given with or without a version. */
 function cohereHead(target: Target, path: string): CallHead {

@@ -9,7 +9,7 @@ import { imagesBody, imagesResult, isImagen } from './images.ts'
 import { generateReader, generateResult } from './read.ts'
 import { generateBody } from './request.ts'
 import { speechBody, speechResult } from './speech.ts'
-import { argumentNames } from '../../core/dialects/call-arguments.ts'
+import { argumentNames } from '../../core/dialects/exact-names.ts'
 
 const host = { callIds: true, fileNames: false }
 

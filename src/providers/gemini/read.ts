@@ -14,7 +14,7 @@ import { broken } from '../json.ts'
 import { placeSignature } from './signature.ts'
 import type { SignedKind } from './signature.ts'
 import { exactText, parseExact } from '../../lib/json/exact-json.ts'
-import { argumentNames } from '../../core/dialects/call-arguments.ts'
+import { argumentNames } from '../../core/dialects/exact-names.ts'
 
 /** Bounds the numbers of candidates; far above what the API generates. */
 const candidatesMax = 4096

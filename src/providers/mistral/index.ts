@@ -12,7 +12,7 @@ import { compatibleHead } from '../openai-compatible/head.ts'
 import { chatReader, chatResult, isDone } from '../openai-compatible/read.ts'
 import { isFillInTheMiddle, mistralBody } from './request.ts'
 import { moderationsBody, moderationsResult } from './moderations.ts'
-import { argumentNames } from '../../core/dialects/call-arguments.ts'
+import { argumentNames } from '../../core/dialects/exact-names.ts'
 
 const chatHead = (target: Target): CallHead => compatibleHead(target, 'openai-chat')
 const middleHead = (target: Target): CallHead => ({ ...chatHead(target), url: `${target.baseUrl}/fim/completions` })

@@ -9,7 +9,7 @@ import type { CallHead } from '../../core/transport.ts'
 import { embedBody, embedResult } from './embeddings.ts'
 import { chatReader, chatResult, isDone } from './read.ts'
 import { chatBody } from './request.ts'
-import { argumentNames } from '../../core/dialects/call-arguments.ts'
+import { argumentNames } from '../../core/dialects/exact-names.ts'
 
 /** URL and headers of `path`. `api_base` may end in `/v1` or `/api`, as clients of either API write it. */
 function ollamaHead(target: Target, path: string): CallHead {

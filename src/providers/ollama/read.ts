@@ -14,7 +14,7 @@ import { countOf } from '../../core/usage/usage-fields.ts'
 import { broken } from '../json.ts'
 import { errorLast } from '../fault.ts'
 import { exactText, parseExact } from '../../lib/json/exact-json.ts'
-import { argumentNames } from '../../core/dialects/call-arguments.ts'
+import { argumentNames } from '../../core/dialects/exact-names.ts'
 
 /** A whole answer. Throws `upstream-broken` on another shape. */
 export function chatResult(body: unknown): ChatEvent[] {

@@ -16,7 +16,7 @@ import type { ChatHost } from './request.ts'
 import { chatByResponses } from './responses/index.ts'
 import { rerankAdapter } from './rerank.ts'
 import type { CompatibleRow } from './row.ts'
-import { argumentNames } from '../../core/dialects/call-arguments.ts'
+import { argumentNames } from '../../core/dialects/exact-names.ts'
 
 /** Under other addresses a name of OpenAI's may be another vendor's model. */
 const openaiBaseUrl = 'https://api.openai.com/v1'

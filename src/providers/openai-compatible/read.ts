@@ -12,7 +12,7 @@ import { ObjectEnd } from '../../lib/json/object-end.ts'
 import { errorLast } from '../fault.ts'
 import { broken } from '../json.ts'
 import { exactText, parseExact } from '../../lib/json/exact-json.ts'
-import { argumentNames } from '../../core/dialects/call-arguments.ts'
+import { argumentNames } from '../../core/dialects/exact-names.ts'
 
 /** As `choiceIndex`. Throws `upstream-broken` for an invalid number. */
 function numberOf(choice: Json, fallback: number): number {

@@ -19,7 +19,7 @@ import { globalBaseUrl, isClaude, vertexHead } from './address.ts'
 import { vertexAuthorization } from './authorization.ts'
 import { claudeCall, claudeCount, claudeCountCall } from './claude.ts'
 import { predictBody, predictInputsMax, predictResult } from './embeddings.ts'
-import { argumentNames } from '../../core/dialects/call-arguments.ts'
+import { argumentNames } from '../../core/dialects/exact-names.ts'
 
 const host = { callIds: false, fileNames: true }
 

@@ -14,6 +14,8 @@ import type {
 import { answerInTime, toNumber, transactionInTime, unlessSilent } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import type { StorageGuard } from './storage-guard.ts'
+import { exactText, parseExact } from '../../lib/json/exact-json.ts'
+import { schemaNames } from '../../core/dialects/exact-names.ts'
 
 /** OpenAI's own limit (Assistants guide, "Managing Threads and Messages"). */
 const messagesMax = 100_000
@@ -133,7 +135,7 @@ async function insertWithin(tx: SQL, guard: StorageGuard, objects: readonly Assi
 }
 
 const sizeOf = ({ body, hidden }: Pick<AssistantObject, 'body' | 'hidden'>): number =>
-  Buffer.byteLength(JSON.stringify(body)) + Buffer.byteLength(JSON.stringify(hidden))
+  Buffer.byteLength(exactText(body)) + Buffer.byteLength(exactText(hidden))
 
 async function insert(tx: SQL, objects: readonly AssistantObject[]): Promise<void> {
   const last = new Map<string, number>()
@@ -187,7 +189,7 @@ async function change(tx: SQL, guard: StorageGuard, { id, edit }: Edited): Promi
 async function replace(tx: SQL, { id, active, updatedAtMs, body, hidden }: AssistantObject): Promise<boolean> {
   const rows = (await tx`
     update assistant_objects set active = ${active ? 1 : 0}, updated_at_ms = ${updatedAtMs},
-      body = ${JSON.stringify(body)}, hidden = ${JSON.stringify(hidden)}
+      body = ${exactText(body)}, hidden = ${exactText(hidden)}
     where id = ${id} returning id`) as unknown[]
   return rows.length > 0
 }
@@ -230,8 +232,8 @@ function toRow(object: AssistantObject, position: number): Row {
     position,
     active: object.active ? 1 : 0,
     updated_at_ms: object.updatedAtMs,
-    body: JSON.stringify(object.body),
-    hidden: JSON.stringify(object.hidden),
+    body: exactText(object.body),
+    hidden: exactText(object.hidden),
   }
 }
 
@@ -244,7 +246,7 @@ function toObject(row: Row): AssistantObject {
     runId: row.run_id,
     active: toNumber(row.active) === 1,
     updatedAtMs: toNumber(row.updated_at_ms),
-    body: JSON.parse(row.body) as Record<string, unknown>,
-    hidden: JSON.parse(row.hidden) as Record<string, unknown>,
+    body: parseExact(row.body, schemaNames) as Record<string, unknown>,
+    hidden: parseExact(row.hidden, schemaNames) as Record<string, unknown>,
   }
 }

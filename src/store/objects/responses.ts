@@ -11,6 +11,8 @@ import type { Database } from '../database/open.ts'
 import { ThrottledReport } from '../ledger/throttled-report.ts'
 import type { StorageGuard } from './storage-guard.ts'
 import { objectsOf } from '../../lib/json/json-values.ts'
+import { exactText, parseExact } from '../../lib/json/exact-json.ts'
+import { schemaNames } from '../../core/dialects/exact-names.ts'
 
 /** Rows of one deletion at most, so that no lock is held for long. */
 const deletionBatch = 500
@@ -141,7 +143,7 @@ async function findAnswer(
     status,
     background: toNumber(row.background) === 1,
     updatedAtMs: toNumber(row.updated_at_ms),
-    json: isStale ? JSON.stringify({ ...(JSON.parse(response) as Record<string, unknown>), status }) : response,
+    json: isStale ? exactText({ ...(parseExact(response, schemaNames) as Record<string, unknown>), status }) : response,
   }
 }
 
@@ -159,7 +161,7 @@ async function findInput(
 }
 
 const inputOf = ({ input }: Pick<Row, 'input'>): Promise<Record<string, unknown>[]> =>
-  parseListInTurns(input) as Promise<Record<string, unknown>[]>
+  parseListInTurns(input, schemaNames) as Promise<Record<string, unknown>[]>
 
 async function finish(tx: SQL, record: StoredResponse, renewedAtMs: number): Promise<boolean> {
   const open = await changed(tx`
@@ -269,7 +271,7 @@ async function readItems(
     where response_items.key_id = ${keyId} and response_items.item_id in ${sql([...wanted])}
       and responses.expires_at_ms > ${clock.epochMs()}`) as Pick<Row, 'response' | 'deployment_id'>[]
   for (const row of rows)
-    for (const item of objectsOf((JSON.parse(row.response) as Record<string, unknown>).output))
+    for (const item of objectsOf((parseExact(row.response, schemaNames) as Record<string, unknown>).output))
       if (typeof item.id === 'string' && wanted.has(item.id))
         found.set(item.id, { item, deploymentId: row.deployment_id })
   return found
@@ -306,8 +308,8 @@ interface Row {
 }
 
 function toRow(record: StoredResponse): Row & { bytes: number } {
-  const input = JSON.stringify(record.input)
-  const response = JSON.stringify({ ...record.response, status: record.status })
+  const input = exactText(record.input)
+  const response = exactText({ ...record.response, status: record.status })
   return {
     key_id: record.keyId,
     id: record.id,
@@ -334,7 +336,7 @@ async function toRecord(row: Row): Promise<StoredResponse> {
     background: toNumber(row.background) === 1,
     input: await inputOf(row),
     // The column is the newer one while a response runs.
-    response: { ...(JSON.parse(row.response) as Record<string, unknown>), status: row.status },
+    response: { ...(parseExact(row.response, schemaNames) as Record<string, unknown>), status: row.status },
     createdAtMs: toNumber(row.created_at_ms),
     updatedAtMs: toNumber(row.updated_at_ms),
     expiresAtMs: toNumber(row.expires_at_ms),

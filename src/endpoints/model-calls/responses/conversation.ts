@@ -6,6 +6,8 @@ import type { StoredResponse } from '../../../core/objects/responses.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import { itemsOf } from '../../../formats/openai/responses/decode.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
+import { exactText } from '../../../lib/json/exact-json.ts'
+import { schemaNames } from '../../../core/dialects/exact-names.ts'
 
 type Item = Record<string, unknown>
 
@@ -26,7 +28,7 @@ export async function readConversation(
   body: JsonBody,
   { caller, request, services }: { caller: Caller; request: HttpRequest; services: Services },
 ): Promise<Conversation> {
-  const sent = itemsOf(body.get('input'))
+  const sent = itemsOf(body.exact('input', schemaNames) ?? body.get('input'))
   const previousId = body.get('previous_response_id')
   const continues = typeof previousId === 'string'
   const context = { keyId: caller.key.id, request, services, home: homeOf(body, caller, services) }
@@ -35,7 +37,7 @@ export async function readConversation(
   const input = own.map(storedItem)
   if (!continues && references.length === 0) return { bytes: body.bytes, input, previousId: null }
   const history = continues ? await historyOf(previousId, context) : []
-  const pieces = body.edited([{ set: 'input', json: JSON.stringify([...history, ...own]) }])
+  const pieces = body.edited([{ set: 'input', json: exactText([...history, ...own]) }])
   return { bytes: Buffer.concat(pieces), input, previousId: continues ? previousId : null }
 }
 

@@ -3,8 +3,9 @@ import { streamOf } from '../../../core/answer.ts'
 import type { Answer } from '../../../core/answer.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import type { StoredResponse } from '../../../core/objects/responses.ts'
-import { parsedObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
+import { exactObject, exactText } from '../../../lib/json/exact-json.ts'
+import { schemaNames } from '../../../core/dialects/exact-names.ts'
 
 const retentionMsDefault = 30 * 86_400_000
 
@@ -59,9 +60,9 @@ export async function keepAnswer(answer: Answer, call: KeptCall, services: Servi
     return stream ? { ...answer, body: keepStream(stream, deploymentOf(answer, services), { call, services }) } : answer
   }
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
-  const response = parsedObject(text)
+  const response = exactObject(text, schemaNames)
   const changed = response && (await kept(response, { call, services }, deploymentOf(answer, services)))
-  return { ...answer, body: changed ? JSON.stringify(response) : text }
+  return { ...answer, body: changed ? exactText(response) : text }
 }
 
 interface KeepContext {
@@ -116,10 +117,10 @@ async function keptPiece(piece: Uint8Array, keeping: KeepContext, deploymentId: 
   const at = Math.max(...terminalEvents.map(event => buffer.lastIndexOf(event)))
   if (at < 0) return piece
   const [head, ...lines] = buffer.toString('utf8', at).split('\n')
-  const data = lines[0]?.startsWith('data: ') ? parsedObject(lines[0].slice('data: '.length)) : undefined
+  const data = lines[0]?.startsWith('data: ') ? exactObject(lines[0].slice('data: '.length), schemaNames) : undefined
   const response = data?.response as Json | undefined
   if (!data || typeof response !== 'object' || response === null) return piece
   if (!(await kept(response, keeping, deploymentId))) return piece
-  const event = [head, `data: ${JSON.stringify(data)}`, ...lines.slice(1)].join('\n')
+  const event = [head, `data: ${exactText(data)}`, ...lines.slice(1)].join('\n')
   return Buffer.concat([buffer.subarray(0, at), Buffer.from(event)])
 }

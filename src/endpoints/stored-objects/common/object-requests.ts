@@ -11,10 +11,11 @@ import type { HttpRequest } from '../../../core/request.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { readJsonAs, readQuery } from '../../common/checked-input.ts'
 import { lazy } from '../../../lib/lazy.ts'
+import { schemaNames } from '../../../core/dialects/exact-names.ts'
 
 /** Reads and checks a body, which may be as large as one of a chat. */
 export function readAssistantJson<T>(request: HttpRequest, services: Services, schema: z.ZodType<T>): Promise<T> {
-  return readJsonAs(request, schema, services.current.settings.bodyBytesMax)
+  return readJsonAs(request, schema, services.current.settings.bodyBytesMax, schemaNames)
 }
 
 /** Changes the public fields of an object. Throws 404 when it was deleted meanwhile. */

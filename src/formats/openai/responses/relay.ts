@@ -11,6 +11,8 @@ import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { EventRelay } from '../../common/event-relay.ts'
 import { responseError, sseEvent } from './response-object.ts'
+import { exactText, parseExact } from '../../../lib/json/exact-json.ts'
+import { schemaNames } from '../../../core/dialects/exact-names.ts'
 
 /** Say that the connection is alive; '' = an event without a name. */
 const silentEvents = new Set(['keepalive', 'ping', ''])
@@ -52,7 +54,7 @@ export class ResponsesRelay extends EventRelay {
     }
     // An upstream that failed by its own words keeps them.
     const response = { ...this.#response, status: 'failed', error: this.#response.error ?? responseError(error) }
-    return sseEvent('response.failed', `{"type":"response.failed",${sequence},"response":${JSON.stringify(response)}}`)
+    return sseEvent('response.failed', `{"type":"response.failed",${sequence},"response":${exactText(response)}}`)
   }
 
   protected unreadable(cause: unknown): GatewayError {
@@ -73,7 +75,7 @@ export class ResponsesRelay extends EventRelay {
     const isSilent = silentEvents.has(type)
     if (!isSilent) this.received = true
     this.#sequence = typeof body.sequence_number === 'number' ? body.sequence_number : this.#sequence + 1
-    if (wholeEvents.has(type)) return this.#whole(type, body)
+    if (wholeEvents.has(type)) return this.#whole(type, parseExact(data, schemaNames) as Json)
     if (type === 'error') {
       this.failure = failureOfBody(body)
       return ''
@@ -111,7 +113,7 @@ export class ResponsesRelay extends EventRelay {
       this.complete = true
       this.terminated = true
     }
-    return sseEvent(type, JSON.stringify(body))
+    return sseEvent(type, exactText(body))
   }
 }
 

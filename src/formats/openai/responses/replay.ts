@@ -5,6 +5,7 @@
 import { objectsOf } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { sseEvent } from './response-object.ts'
+import { exactText } from '../../../lib/json/exact-json.ts'
 
 type Event = readonly [type: string, fields: Json]
 
@@ -21,7 +22,7 @@ export function replayResponse(response: Json, after: number): string {
   let out = ''
   let sequence = 0
   for (const [type, fields] of eventsOf(response)) {
-    if (sequence > after) out += sseEvent(type, JSON.stringify({ type, sequence_number: sequence, ...fields }))
+    if (sequence > after) out += sseEvent(type, exactText({ type, sequence_number: sequence, ...fields }))
     sequence++
   }
   return out

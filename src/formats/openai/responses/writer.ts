@@ -15,6 +15,7 @@ import type { ResponsesContext } from './context.ts'
 import { newResponse, newResponseId, responseError, sseEvent } from './response-object.ts'
 import { usageObject } from './usage.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
+import { exactText } from '../../../lib/json/exact-json.ts'
 
 type EventOfType<T extends ChatEvent['type']> = Extract<ChatEvent, { type: T }>
 
@@ -125,7 +126,7 @@ export class ResponsesWriter implements EventWriter {
   }
 
   #ofResponse(type: string): string {
-    return this.#send(type, `"response":${JSON.stringify(this.response)}`)
+    return this.#send(type, `"response":${exactText(this.response)}`)
   }
 
   /** `fields` = the event's own fields as JSON, without braces. */
