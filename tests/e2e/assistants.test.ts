@@ -151,6 +151,17 @@ for (const backend of backends())
       return list
     }
 
+    test('schemas of tools keep their digits, stored, changed and shown', async () => {
+      const schema = '{"type":"object","properties":{"b":{"maximum":1234567890123456789},"1":{"const":1.0}}}'
+      const body = `{"model":"chat-model","tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]}`
+      const headers = { authorization: `Bearer ${key}`, 'openai-beta': 'assistants=v2' }
+      const made = await (await fetch(`${gateway.url}/v1/assistants`, { method: 'POST', headers, body })).text()
+      expect(made).toContain(schema)
+      const path = `/v1/assistants/${JSON.parse(made).id}`
+      expect(await (await call('POST', path, { name: 'n' })).text()).toContain(schema)
+      expect(await (await call('GET', path)).text()).toContain(schema)
+    })
+
     test('an assistant is made, found, changed, listed and deleted', async () => {
       const made = await post('/v1/assistants', {
         model: 'chat-model',

@@ -3,7 +3,10 @@
 import { exactNames } from '../../lib/json/exact-json.ts'
 import type { ExactNames } from '../../lib/json/exact-json.ts'
 
-/** Arguments of calls, by dialect of upstreams: the names whose values keep their digits and the order of their keys (`parseExact`). */
+/**
+ * Arguments of calls, by dialect of upstreams: the names whose values keep their digits and the order of their keys
+ * (`parseExact`).
+ */
 export const argumentNames = {
   /** Chats of OpenAI's dialect, Cohere, Ollama: a text with most of them, an object with some. */
   chat: exactNames('arguments'),
@@ -13,7 +16,7 @@ export const argumentNames = {
   generate: exactNames('args'),
 } satisfies Readonly<Record<string, ExactNames>>
 
-/** JSON schemas of tools and of answers, in requests of OpenAI's and Anthropic's dialects and in objects made of them. */
+/** JSON schemas of tools and of answers, in OpenAI's and Anthropic's dialects and in objects made of their requests. */
 export const schemaNames: ExactNames = exactNames('parameters', 'schema', 'input_schema')
 
 /** Those, and arguments and inputs of calls. */
