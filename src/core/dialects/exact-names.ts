@@ -1,5 +1,4 @@
 /** Where bodies hold what tools and their models wrote as JSON that is part of the body, and not a text in it. */
-
 import { exactNames } from '../../lib/json/exact-json.ts'
 import type { ExactNames } from '../../lib/json/exact-json.ts'
 
