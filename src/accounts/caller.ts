@@ -17,7 +17,7 @@ export interface CallerParts {
 export function compileCaller({ key, user, memberships = [], team, organization, tags = [] }: CallerParts): Caller {
   const own = team && memberships.find(one => one.kind === 'team' && one.groupId === team.id)
   return {
-    role: user?.role ?? 'key',
+    role: key.ofDirectory ? 'directory' : (user?.role ?? 'key'),
     key,
     user,
     team,

@@ -11,6 +11,7 @@ export function mayReadAll({ role }: Caller): boolean {
 
 /** The caller's role is one that operations of this class are open to. */
 export function hasRoleFor(caller: Caller, auth: AuthClass): boolean {
+  if (caller.role === 'directory') return auth === 'directory'
   if (auth === 'key' || isAdministrator(caller)) return true
   return (
     (auth === 'manager' && caller.role === 'internal_user') ||

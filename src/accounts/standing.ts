@@ -12,6 +12,7 @@ const widerRoles: Readonly<Record<Role, readonly Role[]>> = {
   internal_user: ['internal_user', 'proxy_admin'],
   proxy_admin_viewer: ['proxy_admin_viewer', 'proxy_admin'],
   proxy_admin: ['proxy_admin'],
+  directory: ['directory'],
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Brings keys, teams, users, budgets, models and calls from the database of LiteLLM, so that its keys go on. */
 import { readDuration } from '../accounts/key.ts'
 import { openSettings } from '../config/settings-source.ts'
+import { commandLineActor } from '../core/tenancy/actors.ts'
 import { systemClock } from '../lib/clock.ts'
 import { providers } from '../providers/index.ts'
 import { openDatabase } from '../store/database/open.ts'
@@ -23,7 +24,6 @@ import type { Opened } from './gateway-database.ts'
 import { configFile, configFlag, dataDirectory, dataFlag, jsonFlag, nonEmpty } from './options.ts'
 
 /** Who makes the changes, for the audit log. */
-const actor = { id: 'cli', keyHash: 'cli' }
 
 /**
  * Prints how much of each kind was brought. It reads LiteLLM's database and writes nothing there; a gateway may serve
@@ -74,7 +74,7 @@ const tenancyOf = (database: Database) => createTenancyStore({ database, clock: 
 
 async function importTenancy(tables: LitellmTables, { database, pepper }: Opened): Promise<ImportCount[]> {
   const hashOfDigest = await openImportedKeyHash(database, pepper)
-  return importLitellm(tables, { tenancy: tenancyOf(database), actor, hashOfDigest })
+  return importLitellm(tables, { tenancy: tenancyOf(database), actor: commandLineActor, hashOfDigest })
 }
 
 async function importModels(
@@ -89,7 +89,7 @@ async function importModels(
   await merged.load()
   configured.onChange(() => void merged.useObjects(() => configured.objects()))
   const saltKey = nonEmpty(environment.LITELLM_DATABASE_SALT_KEY)
-  return importLitellmModels(tables, { configured, checks: merged, saltKey, actor })
+  return importLitellmModels(tables, { configured, checks: merged, saltKey, actor: commandLineActor })
 }
 
 async function importCalls(
@@ -105,7 +105,7 @@ async function importCalls(
       if (process.stderr.isTTY) process.stderr.write(`\r${rows} calls`)
     }
     const count = await importLitellmCalls({ source: source.sql, ledger, fromMs, progress })
-    await takeBrought(tables, sums, { tenancy: tenancyOf(database), actor })
+    await takeBrought(tables, sums, { tenancy: tenancyOf(database), actor: commandLineActor })
     return [count]
   } finally {
     await ledger.close()

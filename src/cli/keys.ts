@@ -7,6 +7,7 @@ import type { KeyFields } from '../accounts/fields/key-fields.ts'
 import { limitRange } from '../accounts/fields/spending-fields.ts'
 import { newKeysOf } from '../config/budgets.ts'
 import { GatewayError } from '../core/errors.ts'
+import { commandLineActor } from '../core/tenancy/actors.ts'
 import type { KeyRecord, KeyStore } from '../core/tenancy/keys.ts'
 import type { TenancyStore } from '../core/tenancy/tenancy-store.ts'
 import { problemsIn } from '../core/schema-problems.ts'
@@ -28,7 +29,6 @@ interface Keys extends KeyStore {
 }
 type KeyWork<T> = (keys: Keys, hashKey: Installation['hashKey']) => Promise<T>
 /** Who changes keys here, for the audit log. */
-const actor = { id: 'cli', keyHash: 'cli' }
 
 function withKeys<T>(input: CommandInput, work: KeyWork<T>): Promise<T> {
   return withDatabase(input, async ({ database, pepper }) =>
@@ -139,7 +139,7 @@ export const keysCreate: Command = {
     )
     const keysOfUserMax = record.userId === null ? null : (general?.max_keys_per_user ?? null)
     await withKeys(input, (keys, hashKey) =>
-      keys.change(actor, tx => tx.insertKey({ ...record, hash: hashKey(keyText) }, keysOfUserMax)),
+      keys.change(commandLineActor, tx => tx.insertKey({ ...record, hash: hashKey(keyText) }, keysOfUserMax)),
     )
     if (configFile(flags, environment) === undefined)
       printError(
@@ -218,7 +218,7 @@ export const keysRevoke: Command = {
         (await keys.find({ hash: hashKey(named) })) ??
         (await keys.find({ id: named })) ??
         (await findByAlias(keys, named))
-      if (found) await keys.change(actor, tx => tx.deleteKey(found.id))
+      if (found) await keys.change(commandLineActor, tx => tx.deleteKey(found.id))
       return found !== undefined
     })
     if (!gone) throw new Error(`no key is '${named}'; modelgate keys list shows them`)

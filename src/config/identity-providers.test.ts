@@ -97,3 +97,39 @@ test('tokens need an issuer and an audience, and are off without', () => {
     'JWT_PUBLIC_KEY_URL must be an https:// address',
   ])
 })
+
+test('ids of users name persons of the only provider, else of the one that is named', () => {
+  const provider = (name: string, issuer = `https://${name}.example`) => ({ name, issuer, client_id: 'c' })
+  const matching = (general: Config['general_settings'], environment: Environment = {}) => {
+    const { settings, warnings, mistakes } = read(environment, general)
+    const names = settings.providers.filter(one => one.matchesUserIds).map(one => one.name)
+    return { matching: [...names, ...(settings.tokens?.matchesUserIds ? ['jwt_auth'] : [])], warnings, mistakes }
+  }
+  const none = { warnings: [], mistakes: [] }
+  const a = provider('a')
+  const b = provider('b')
+  const tokens = { enable_jwt_auth: true, jwt_auth: { issuer: 'https://a.example', audience: 'g' } }
+  expect(matching({ sso: [a] })).toEqual({ matching: ['a'], ...none })
+  expect(matching({ sso: [a], ...tokens })).toEqual({ matching: ['a', 'jwt_auth'], ...none })
+  expect(matching({ sso: [a, provider('twin', 'https://a.example')] })).toEqual({ matching: ['a', 'twin'], ...none })
+  for (const general of [
+    { sso: [a, b] },
+    { sso: [b], ...tokens },
+    { sso: [{ ...a, user_id_claim: 'oid' }], ...tokens },
+  ])
+    expect(matching(general)).toEqual({
+      matching: [],
+      mistakes: [],
+      warnings: [expect.stringContaining('general_settings.sso_user_ids_of: is not set')],
+    })
+  expect(matching({ sso: [a, b], sso_user_ids_of: 'b' })).toEqual({ matching: ['b'], ...none })
+  expect(matching({ sso: [b], ...tokens, sso_user_ids_of: ['b', 'jwt_auth'] })).toEqual({
+    matching: ['b', 'jwt_auth'],
+    ...none,
+  })
+  expect(matching({ sso: [a, b], sso_user_ids_of: 'c' })).toEqual({
+    matching: [],
+    warnings: [],
+    mistakes: ["general_settings.sso_user_ids_of: names 'c', but the identity providers are: a, b"],
+  })
+})

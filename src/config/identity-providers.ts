@@ -65,13 +65,57 @@ export function readIdentitySettings(
     found.mistakes.push(
       placed(['general_settings', 'sso'], `has a provider '${name}', and so has the environment; give it another name`),
     )
-  const providers = written.map(one => providerOf(one, domains, found))
+  const named = written.map(one => providerOf(one, domains, found))
+  const { providers, tokens } = matchedToUsers(named, tokensOf(general, environment, found), general, found)
   return {
-    settings: { proxies, providers, tokens: tokensOf(general, environment, found) },
+    settings: { proxies, providers, tokens },
     mistakes: found.mistakes,
     warnings: found.warnings,
   }
 }
+
+type Unmatched<Entry> = Omit<Entry, 'matchesUserIds'>
+/** In the place of a provider's name: the issuer of tokens that count as keys. */
+const tokensName = 'jwt_auth'
+
+/** Whose persons the ids of users name: the only namespace that there is, else that of `sso_user_ids_of`. */
+function matchedToUsers(
+  providers: readonly Unmatched<IdentityProvider>[],
+  tokens: Unmatched<TokenSettings> | null,
+  { sso_user_ids_of: written }: NonNullable<Config['general_settings']>,
+  { placed, mistakes, warnings }: Findings,
+): Pick<IdentitySettings, 'providers' | 'tokens'> {
+  const subjects = new Map(providers.map(one => [one.name, `${subjectIssuer(one)} ${one.claims.subject}`]))
+  if (tokens) subjects.set(tokensName, `${tokens.issuer} ${tokens.claims.subject}`)
+  const chosen = written === undefined ? undefined : [written].flat()
+  const place = ['general_settings', 'sso_user_ids_of']
+  for (const name of chosen ?? [])
+    if (!subjects.has(name))
+      mistakes.push(
+        placed(place, `names '${name}', but the identity providers are: ${[...subjects.keys()].join(', ') || 'none'}`),
+      )
+  const namespaces = new Set(subjects.values())
+  if (chosen === undefined && namespaces.size > 1)
+    warnings.push(
+      placed(
+        place,
+        `is not set, and there are several identity providers (${[...subjects.keys()].join(', ')}): \`sso_user_id\` ` +
+          'of users and `externalId` of a directory link no person until it names one',
+      ),
+    )
+  const matching = new Set(
+    chosen === undefined ? (namespaces.size === 1 ? namespaces : []) : chosen.map(of => subjects.get(of)),
+  )
+  const matches = (name: string) => ({ matchesUserIds: matching.has(subjects.get(name)) })
+  return {
+    providers: providers.map(one => ({ ...one, ...matches(one.name) })),
+    tokens: tokens && { ...tokens, ...matches(tokensName) },
+  }
+}
+
+/** Who names the persons: the issuer, else the endpoint that says who signed in. */
+const subjectIssuer = ({ issuer, endpoints }: Pick<IdentityProvider, 'issuer' | 'endpoints'>): string | null =>
+  issuer ?? endpoints.userinfo
 
 function google(environment: Environment): CheckedProvider | undefined {
   const { GOOGLE_CLIENT_ID: id, GOOGLE_CLIENT_SECRET: secret } = environment
@@ -167,7 +211,7 @@ function providerOf({ provider: one, isPublic = false }: CheckedProvider, domain
     emailDomains,
     createsUsers: one.create_users ?? !isOpen,
     claims: claimsOf(one),
-  } satisfies IdentityProvider
+  } satisfies Unmatched<IdentityProvider>
 }
 
 function endpointsOf(one: WrittenProvider): ProviderEndpoints {
@@ -203,7 +247,7 @@ function tokensOf(
   { enable_jwt_auth: isOn, jwt_auth: given = {} }: NonNullable<Config['general_settings']>,
   environment: Environment,
   { placed, mistakes, warnings }: Findings,
-): TokenSettings | null {
+): Unmatched<TokenSettings> | null {
   if (!isOn) return null
   const issuer = given.issuer ?? environment.JWT_ISSUER
   const audiences = [given.audience ?? environment.JWT_AUDIENCE?.split(',').map(one => one.trim()) ?? []]
@@ -234,7 +278,7 @@ function tokensOf(
 function tokenSettings(
   given: WrittenTokens,
   named: Pick<TokenSettings, 'issuer' | 'audiences' | 'keysUrl'>,
-): TokenSettings {
+): Unmatched<TokenSettings> {
   const domain = given.user_allowed_email_domain
   return {
     ...named,
@@ -248,6 +292,7 @@ function tokenSettings(
       teamId: one.team_id,
     })),
     trustsEmail: given.trust_email ?? false,
+    acceptsIdTokens: given.accept_id_tokens ?? false,
     emailDomains: domain === undefined ? [] : [domain.toLowerCase()],
     createsUsers: given.user_id_upsert ?? false,
     claims: {

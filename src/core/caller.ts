@@ -42,6 +42,8 @@ export interface VirtualKey extends SpendingFields {
   /** When its text has to be replaced by the interval, milliseconds since 1970. The store sets it. */
   readonly rotateByMs: number | null
   readonly blocked: boolean
+  /** It belongs to a directory (SCIM), and to no user: it asks for `/scim` alone. */
+  readonly ofDirectory: boolean
   /** The hash of the text before, which is still valid until `formerEndMs`; null = there is none. */
   readonly formerHash: string | null
   /** Milliseconds since 1970; null without `formerHash`. */
@@ -93,11 +95,15 @@ export const bareKey: Omit<VirtualKey, 'id'> = {
   formerHash: null,
   formerEndMs: null,
   blocked: false,
+  ofDirectory: false,
   metadata: {},
 }
 
-/** `key`: a key without a stored user, which may call models and read about itself. */
-export type Role = UserRole | 'key'
+/**
+ * `key`: a key without a stored user, which may call models and read about itself. `directory`: a key of a directory,
+ * which may change users and teams by SCIM and do nothing else.
+ */
+export type Role = UserRole | 'key' | 'directory'
 
 /**
  * Who calls, compiled once for each key and thrown away when the key or any object that it belongs to changes. Limits

@@ -9,9 +9,10 @@ import type { RequestHeaders } from './request.ts'
 
 /**
  * Who may ask: `key` = any valid key, `manager` = administrators and users who are no viewers, `viewer` =
- * administrators and those who may read everything, `admin` = administrators. Endpoints may refuse more.
+ * administrators and those who may read everything, `admin` = administrators, `directory` = administrators and keys of
+ * directories, which pass no other class. Endpoints may refuse more.
  */
-export type AuthClass = 'key' | 'manager' | 'viewer' | 'admin'
+export type AuthClass = 'key' | 'manager' | 'viewer' | 'admin' | 'directory'
 
 /** What a route is for, as `allowed_routes` of a key names it. */
 export type RouteGroup = 'llm_api_routes' | 'management_routes' | 'info_routes'

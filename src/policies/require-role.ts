@@ -4,10 +4,12 @@ import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { AuthClass, RequestHead, RequestPolicy } from '../core/policy.ts'
 
-const needs: Readonly<Record<Exclude<AuthClass, 'key'>, string>> = {
+const needs: Readonly<Record<AuthClass, string>> = {
+  key: 'another key: a token for directories asks for /scim/v2 alone',
   manager: 'the key of a user who is no viewer, or the master key',
   viewer: 'the key of a user who is `proxy_admin` or `proxy_admin_viewer`, or the master key',
   admin: 'the key of a user who is `proxy_admin`, or the master key',
+  directory: 'a token for directories (POST /scim/tokens), the key of a user who is `proxy_admin`, or the master key',
 }
 
 /** Throws `forbidden` where a path needs another role, or the key's `allowed_routes` do not name it. */
@@ -18,8 +20,7 @@ export function requireRole(): RequestPolicy {
     admit(request) {
       const { auth } = request
       const caller = request.caller!
-      if (auth !== 'key' && !hasRoleFor(caller, auth))
-        throw new GatewayError('forbidden', `this operation needs ${needs[auth]}`)
+      if (!hasRoleFor(caller, auth)) throw new GatewayError('forbidden', `this operation needs ${needs[auth]}`)
       if (caller.key.allowedRoutes.length > 0 && !isAllowed(caller, request))
         throw new GatewayError(
           'forbidden',

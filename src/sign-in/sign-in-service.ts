@@ -1,6 +1,7 @@
 /** Begins and ends sessions of browsers. */
 import { actorOf } from '../accounts/actor.ts'
 import { sessionCookie, shownSession } from '../accounts/session-cookie.ts'
+import type { Caller } from '../core/caller.ts'
 import type { Session } from '../core/sign-in/session.ts'
 import type { SessionStore, SignInRequest, SignInService } from '../core/sign-in/sign-in.ts'
 import type { SignInSettings } from '../core/sign-in/sign-in-settings.ts'
@@ -18,10 +19,13 @@ interface SignInParts {
 
 /** Over the store of sessions. */
 export function createSignInService({ sessions, keys, settings, credentialOf }: SignInParts): SignInService {
-  /** Ends the session that the browser shows: a new one gets another id, so that none can be planted. */
-  const endShown = async ({ headers }: SignInRequest): Promise<Session | undefined> => {
+  const shownCaller = async ({ headers }: SignInRequest): Promise<Caller | undefined> => {
     const shown = shownSession(headers, settings().baseUrl)
-    const caller = shown && (await keys.lookupSession(shown.secret))
+    return shown && (await keys.lookupSession(shown.secret))
+  }
+  /** Ends the session that the browser shows: a new one gets another id, so that none can be planted. */
+  const endShown = async (request: SignInRequest): Promise<Session | undefined> => {
+    const caller = await shownCaller(request)
     if (caller?.session) await sessions.revoke(caller.session.id, actorOf(caller))
     return caller?.session
   }
@@ -42,6 +46,10 @@ export function createSignInService({ sessions, keys, settings, credentialOf }: 
         lifetimeMs: sessionLifetimeMs,
       })
       return { session, setCookie: sessionCookie(secret, headers, baseUrl) }
+    },
+    async userOf(request) {
+      const { user, session } = (await shownCaller(request)) ?? {}
+      return session && user && !user.blocked ? user.id : null
     },
     async signOut(request) {
       const ended = await endShown(request)

@@ -112,10 +112,23 @@ test('a team that the configuration maps a claim to needs no membership, but has
   expect((await gateway.rows()).map(row => row.team_id)).toEqual(['blue', 'blue'])
 })
 
+const typedToken = (sub: string, typ: string, more: Json = {}) => provider.sign(claims(sub, more), { typ })
+
 const bad: Readonly<Record<string, readonly [RegExp, () => string | Promise<string>]>> = {
   'another audience': [/another application/, () => tokenFor('person-1', { aud: 'other' })],
   'no audience': [/another application/, () => tokenFor('person-1', { aud: undefined })],
   'an end in the past': [/expired/, () => tokenFor('person-1', { exp: nowSeconds() - 60 })],
+  'an end that never comes': [/more than ten years/, () => tokenFor('person-1', { exp: 1e308 })],
+  'an end in eleven years': [
+    /more than ten years/,
+    () => tokenFor('person-1', { exp: nowSeconds() + 11 * 31_536_000 }),
+  ],
+  'the hash of what an ID token came with': [/ID token/, () => tokenFor('person-1', { at_hash: 'x' })],
+  'the nonce of a sign-in': [/ID token/, () => tokenFor('person-1', { nonce: 'x' })],
+  "Keycloak's word for an ID token": [/ID token/, () => tokenFor('person-1', { typ: 'ID' })],
+  "Cognito's word for an ID token": [/ID token/, () => tokenFor('person-1', { token_use: 'id' })],
+  'the type of a logout token': [/its type is 'logout\+jwt'/, () => typedToken('person-1', 'logout+jwt')],
+  'the events of a logout token': [/tells of events/, () => tokenFor('person-1', { events: { logout: {} } })],
   'no end': [/no end/, () => tokenFor('person-1', { exp: undefined })],
   'a beginning to come': [/not valid yet/, () => tokenFor('person-1', { nbf: nowSeconds() + 600 })],
   'a making to come': [/seconds from now/, () => tokenFor('person-1', { iat: nowSeconds() + 600 })],
@@ -276,6 +289,49 @@ test('a user who was deleted is not made anew by the next token, until an admini
   expect(await refusal(gateway, await tokenFor('person-11'))).toContain('was removed')
   await newUser(gateway, 'again', { sso_user_id: 'person-9' })
   expect(await statusOf(gateway, await tokenFor('person-9', { jti: '3' }))).toBe(200)
+})
+
+test('access tokens count in every form in which providers give them, and ID tokens where they are accepted', async () => {
+  const gateway = await start()
+  await newUser(gateway, 'ann', { sso_user_id: 'person-1' })
+  const accepted = [
+    // Keycloak before 24 has the nonce of the sign-in in its access tokens, and says what they are.
+    tokenFor('person-1', { typ: 'Bearer', nonce: 'x' }),
+    tokenFor('person-1', { scope: 'openid models', nonce: 'x' }),
+    tokenFor('person-1', { scp: ['models'], nonce: 'x' }),
+    tokenFor('person-1', { token_use: 'access', at_hash: 'x' }),
+    typedToken('person-1', 'JWT', { jti: '1' }),
+    typedToken('person-1', 'at+jwt', { nonce: 'x' }),
+    typedToken('person-1', 'application/at+jwt'),
+    typedToken('person-1', 'application/okta-internal-at+jwt'),
+  ]
+  for (const [at, token] of accepted.entries()) expect([at, await statusOf(gateway, await token)]).toEqual([at, 200])
+  const lenient = await start('accept_id_tokens: true')
+  await newUser(lenient, 'ann', { sso_user_id: 'person-1' })
+  expect(await statusOf(lenient, await tokenFor('person-1', { nonce: 'x', at_hash: 'y' }))).toBe(200)
+  expect(await refusal(lenient, await typedToken('person-1', 'logout+jwt'))).toContain('logout+jwt')
+})
+
+test('twenty calls with a new key that come while the keys are fetched are all served', async () => {
+  for (const keepsId of [false, true]) {
+    const gateway = await start()
+    await newUser(gateway, 'ann', { sso_user_id: 'person-1' })
+    provider.lies = {}
+    expect(await statusOf(gateway, await tokenFor('person-1', { jti: `before ${keepsId}` }))).toBe(200)
+    await provider.rotate({ keepsId })
+    const before = provider.keysAsked()
+    provider.lies = { slow: { path: '/jwks', ms: 300 } }
+    const tokens = await Promise.all(
+      Array.from({ length: 20 }, (_, at) => tokenFor('person-1', { jti: `${keepsId} ${at}` })),
+    )
+    const statuses = await Promise.all(
+      tokens.map(async (token, at) => {
+        await Bun.sleep(at * 10)
+        return statusOf(gateway, token)
+      }),
+    )
+    expect([keepsId, statuses, provider.keysAsked()]).toEqual([keepsId, tokens.map(() => 200), before + 1])
+  }
 })
 
 test('the id of a user counts where the operator chose the claim, and nowhere else', async () => {

@@ -38,6 +38,12 @@ function emailsOf(user: User): unknown {
   return [{ value: email, type: 'work', primary: true }]
 }
 
+/** The address is what a directory has said, and an administrator has given the user no other one since. */
+export function isDirectorysAddress({ userName, email, directoryAttributes: kept }: User): boolean {
+  if (userName === null || email === null) return false
+  return kept.emails === undefined ? asciiLower(userName) === email : mainEmail(kept.emails) === email
+}
+
 /** As it is shown: an address that is the name is among the addresses, too. */
 export function shownResourceOfUser(user: User): Values {
   const resource = resourceOfUser(user)

@@ -237,6 +237,7 @@ export const generalExamples = {
   session_idle_minutes: 720,
   session_lifetime_hours: 168,
   trusted_proxies: ['10.0.0.0/8'],
+  sso_user_ids_of: 'keycloak',
   enable_jwt_auth: true,
   jwt_auth: { issuer: 'https://login.example.com/realms/main', audience: 'modelgate' },
 }
@@ -288,6 +289,7 @@ export const tokenExamples = {
   service_accounts: [{ name: 'nightly-builds', claims: { azp: 'ci-runner', idtyp: 'app' }, team_id: 'team-platform' }],
   required_claims: { scope: 'models' },
   trust_email: true,
+  accept_id_tokens: false,
   clock_tolerance: 30,
 }
 

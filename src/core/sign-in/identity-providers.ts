@@ -34,6 +34,8 @@ export interface AccountRules {
   readonly emailDomains: readonly string[]
   /** Persons without an account get one. */
   readonly createsUsers: boolean
+  /** `sso_user_id` of users, and `externalId` of a directory, are subjects of its persons; else they name others. */
+  readonly matchesUserIds: boolean
 }
 
 /** The addresses of a provider; null = by discovery where it has an issuer, else there is none. */
@@ -77,6 +79,8 @@ export interface TokenSettings extends AccountRules {
   readonly clockToleranceSeconds: number
   /** The subject's value may also be the id of a user: the operator has chosen the claim. */
   readonly subjectIsUserId: boolean
+  /** ID tokens count, too: they say who signed in at an application, and not what may be asked for with them. */
+  readonly acceptsIdTokens: boolean
   /** The team of a token that names none; null = none. */
   readonly defaultTeam: string | null
   /** Machines, whose tokens stand for no user; the first whose claims a token has counts. */
@@ -102,8 +106,12 @@ export interface IdentitySettings {
   readonly tokens: TokenSettings | null
 }
 
+/** A person at a provider, and whether the ids that administrators and directories give users are such subjects. */
+export interface NamedIdentity extends Pick<Identity, 'issuer' | 'subject'>, Pick<AccountRules, 'matchesUserIds'> {}
+
 /** Who signed in, as the provider's claims say. */
 export interface Identity {
+  /** Whose subjects they are: the issuer, with `#` and the claim where that is not `sub`. */
   readonly issuer: string
   readonly subject: string
   /** Lower case; null = none. */
@@ -120,6 +128,7 @@ export interface Identity {
 
 /** The link of a person at a provider to a user. */
 export interface IdentityLink {
+  /** As of `Identity`. */
   readonly issuer: string
   readonly subject: string
   readonly userId: string
@@ -178,6 +187,15 @@ export interface SignInEnd {
   readonly cookie: string
 }
 
+/** A browser that comes back from a provider. */
+export interface SignInReturn {
+  /** The path of the gateway at which it came back: each provider has one of its own. */
+  readonly path: string
+  readonly query: URLSearchParams
+  /** The user who is signed in in this browser already; null = none is. */
+  readonly provenUserId: string | null
+}
+
 /** What is known of the browser. */
 export interface SignInBrowser {
   readonly headers: { get(name: string): string | null }
@@ -197,11 +215,11 @@ export interface SingleSignOn {
     browser: SignInBrowser,
   ): Promise<SignInBeginning>
   /**
-   * The user of the person who came back with this query, made at the first sign-in where the configuration says so.
+   * The user of the person who came back, made at the first sign-in where the configuration says so.
    * Rejects with IdentityRefusal, after an audit row where the browser had begun, and with `overloaded` when the
    * database is unreachable or too many come back at once.
    */
-  finish(query: URLSearchParams, browser: SignInBrowser): Promise<SignInEnd>
+  finish(returned: SignInReturn, browser: SignInBrowser): Promise<SignInEnd>
   /** Where the provider of a user ends its own session; undefined = it has no such page. Never rejects. */
   signOutAt(userId: string, browser: SignInBrowser): Promise<string | undefined>
   /** The value of `set-cookie` that removes what the browser kept for the end. */

@@ -98,6 +98,8 @@ export interface SignInService {
    * this machine, and `overloaded` when the database is unreachable.
    */
   signIn(signIn: SignIn): Promise<{ readonly session: Session; readonly setCookie: string }>
+  /** The user of the browser's session; null = it has none, or the operator's. */
+  userOf(request: SignInRequest): Promise<string | null>
   /** Ends the session of the browser's cookie. `setCookie` removes the cookie; `userId` null = it was no user's. */
   signOut(request: SignInRequest): Promise<{ readonly userId: string | null; readonly setCookie: string }>
 }

@@ -27,6 +27,8 @@ export interface KeyQuery {
   readonly hash?: string | undefined
   /** Only this key. */
   readonly id?: string | undefined
+  /** true = only keys of directories (SCIM). */
+  readonly ofDirectory?: boolean | undefined
   /** Deleted keys instead of those that exist. */
   readonly deleted?: boolean | undefined
   /** Only keys of this user, of these teams or of these organizations: what a caller may see. */

@@ -1,6 +1,6 @@
 /** Interface of the store of tenancy, implemented by `store/tenancy`. */
 import type { Caller, VirtualKey } from '../caller.ts'
-import type { IdentityLink, IdentityRemoval } from '../sign-in/identity-providers.ts'
+import type { IdentityLink, IdentityRemoval, NamedIdentity } from '../sign-in/identity-providers.ts'
 import type { KeyChanges, KeyRecord } from './keys.ts'
 import type { ChangeActor } from './change-actor.ts'
 import type { AuditEntry, Membership, TenantFields, TenantKind, Tenants } from './tenancy.ts'
@@ -126,8 +126,10 @@ export interface TenancyReader {
   identityLink(of: Pick<IdentityLink, 'issuer' | 'subject'>): Promise<IdentityLink | undefined>
   /** Newest first, at most 100. */
   identityLinksOf(userId: string): Promise<IdentityLink[]>
+  /** The user can sign in with a password. */
+  hasPassword(userId: string): Promise<boolean>
   /** undefined = the person's user was not deleted, or there is another one since. */
-  identityRemoval(of: Pick<IdentityLink, 'issuer' | 'subject'>): Promise<IdentityRemoval | undefined>
+  identityRemoval(of: NamedIdentity): Promise<IdentityRemoval | undefined>
   /** Oldest first, at most `limit`; also those that their directory has deleted. */
   search<Kind extends 'user' | 'team'>(kind: Kind, condition: TenantCondition, limit: number): Promise<Tenants[Kind][]>
   /** At most `membershipsMax` of one user; of others all, oldest first. */
@@ -164,7 +166,7 @@ export interface TenancyTransaction extends TenancyReader {
   /** Of a team with the user's keys in it, at most 1000, else `conflict`. false = there was none. */
   deleteMembership(of: Pick<Membership, 'kind' | 'groupId' | 'userId'>): Promise<boolean>
   /** Throws `conflict` where the person is linked already. */
-  linkIdentity(link: Omit<IdentityLink, 'createdAtMs'>): Promise<IdentityLink>
+  linkIdentity(of: NamedIdentity, userId: string): Promise<IdentityLink>
   /** `keysOfUserMax`: the maximum number of valid keys of its user; throws `conflict` when it is reached. */
   insertKey(record: NewKey, keysOfUserMax?: number | null): Promise<KeyRecord>
   /** Throws `not-found`, and `conflict` where the version is not `version`, and as `insertKey`. */

@@ -108,6 +108,7 @@ test('every success has a typed body; only redirects, and actions that do not ex
     '/gemini/v1/models/{model}',
     '/gemini/v1beta/models/{model}',
     '/sso/callback',
+    '/sso/callback/{provider}',
     '/sso/key/generate',
     '/sso/logout',
     '/v1/models/{model_id}',

@@ -50,7 +50,6 @@ export const scimSchemas: Readonly<Record<string, Schema>> = {
     key: text,
     token_id: text,
     scim_url: text,
-    user_id: text,
     expires: { ...dateTime, type: ['string', 'null'] },
   }),
 }

@@ -7,6 +7,7 @@ import type { Answer } from '../../core/answer.ts'
 import type { AskingDevice, DeviceOwner } from '../../core/sign-in/device-sign-in.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import type { HttpRequest } from '../../core/request.ts'
+import { programActorId } from '../../core/tenancy/actors.ts'
 import type { User } from '../../core/tenancy/tenancy.ts'
 import { clientNetwork } from '../../lib/attempt-limit.ts'
 import { answerFixed, fixedContent } from '../openapi/fixed-content.ts'
@@ -262,7 +263,7 @@ export const revocation: Endpoint = {
     if (!text) return oauthError('invalid_request', 'token: is missing')
     const { sign } = services
     const read = readRefreshToken(text, sign, timingSafeEqual) ?? readAccessToken(text, sign, timingSafeEqual)
-    if (read) await services.sessions.revoke(read.signInId, { id: 'program', keyHash: `session:${read.signInId}` })
+    if (read) await services.sessions.revoke(read.signInId, { id: programActorId, keyHash: `session:${read.signInId}` })
     return jsonAnswer({}, 200, uncached)
   },
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
 import { mayReadAll } from '../../accounts/rights.ts'
 import { iso, keyName } from '../../accounts/fields/spending-fields.ts'
-import { isAdministrator } from '../../core/caller.ts'
+import { isAdministrator, masterKeyId } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -16,7 +16,7 @@ import { lazy } from '../../lib/lazy.ts'
 
 const tag = 'Sign-in'
 /** In the place of a user's id: the operator, who signed in without one. */
-const operatorId = 'master'
+const operatorId = masterKeyId
 
 const shown = (session: Session, caller: Caller) => ({
   id: session.id,

@@ -55,23 +55,29 @@ const begin: Endpoint = {
 
 const callback: Endpoint = {
   ...open,
-  paths: ['/sso/callback'],
+  paths: ['/sso/callback', '/sso/callback/{provider}'],
   doc: {
     ...about,
     operationId: 'endSingleSignOn',
-    summary: 'Where the identity provider sends the browser back to: begins a session',
+    summary:
+      'Where the identity provider sends the browser back to: begins a session. Of several providers each has an ' +
+      'address of its own, with its name',
     failures: [...about.failures, 429],
   },
   handle: (request, services) =>
     asPage(request, services, async () => {
       const { singleSignOn, signIn, current } = services
       const network = clientNetwork(clientAddressOf(request, current.settings.signIn.isTrustedProxy))
+      const named = singleSignOn.providers().find(({ name }) => name === request.params.provider)?.name ?? ''
       const { returns } = attemptLimits(services)
-      const retryAfterMs = returns.take(network)
+      // One provider that fails must not use up the attempts with another.
+      const attempts = `${network} ${named}`
+      const retryAfterMs = returns.take(attempts)
       if (retryAfterMs > 0)
         throw new GatewayError('rate-limited', 'too many sign-ins from this address have failed', { retryAfterMs })
-      const { userId, returnTo, cookie } = await singleSignOn.finish(request.query, request)
-      returns.giveBack(network)
+      const returned = { path: request.path, query: request.query, provenUserId: await signIn.userOf(request) }
+      const { userId, returnTo, cookie } = await singleSignOn.finish(returned, request)
+      returns.giveBack(attempts)
       const { setCookie } = await signIn.signIn({ userId, method: 'sso', request })
       return redirect(singleSignOn.pageAt(returnTo, request), [setCookie, cookie])
     }),

@@ -2,6 +2,7 @@
 import { IdentityRefusal } from '../../core/sign-in/identity-providers.ts'
 import type { ClaimMapping, Identity } from '../../core/sign-in/identity-providers.ts'
 import { asciiLower } from '../../lib/ascii.ts'
+import { isObject, objectOf } from '../../lib/json/json-values.ts'
 import { userRoles } from '../../core/tenancy/tenancy.ts'
 import type { UserRole } from '../../core/tenancy/tenancy.ts'
 
@@ -11,12 +12,17 @@ export type Claims = Readonly<Record<string, unknown>>
 const subjectLengthMax = 255
 const emailLengthMax = 255
 const nameLengthMax = 200
-/** Further values of one claim are not read. */
-const valuesMax = 1000
+/** Of one claim. The answer of a provider is bounded before. */
+const valuesMax = 10_000
+/** OpenID Connect Core 1.0, 5.1: what it says is about the claim `email`, and about no other one. */
+const emailClaim = 'email'
+/** That of OpenID Connect, and Entra's own: the domain of the address belongs to the directory. */
+const emailProofs = ['email_verified', 'xms_edov'] as const
 
 /**
  * Reads a person from claims. `issuer` = who signed them, or whose userinfo endpoint sent them. Throws IdentityRefusal
- * where the subject is missing, a required claim has another value, or groups were left out for their number.
+ * where the subject is missing, a required claim has another value, or a mapped claim was left out for its length or
+ * cannot be read: what a person is no longer in must not be guessed.
  */
 export function readIdentity(claims: Claims, issuer: string, mapping: ClaimMapping, trustsEmail: boolean): Identity {
   checkRequired(claims, mapping.required)
@@ -24,10 +30,11 @@ export function readIdentity(claims: Claims, issuer: string, mapping: ClaimMappi
   const email = written === undefined ? null : asciiLower(written)
   const isAddress = email !== null && email.length <= emailLengthMax && isPlain(email) && addressForm.test(email)
   return {
-    issuer,
+    issuer: subjectsOf(issuer, mapping),
     subject: subjectOf(claims, mapping.subject),
     email: isAddress ? email : null,
-    emailVerified: isAddress && (trustsEmail || isTrue(claims.email_verified) || isTrue(claims.xms_edov)),
+    emailVerified:
+      isAddress && (trustsEmail || (mapping.email === emailClaim && emailProofs.some(proof => isTrue(claims[proof])))),
     name: nameOf(textOf(claims, mapping.name)),
     role: mapping.role === null ? undefined : roleOf(valuesOf(claims, mapping.role), mapping.roles),
     teams: mapping.team === null ? undefined : mapped(valuesOf(claims, mapping.team), mapping.teams),
@@ -43,17 +50,68 @@ export function hasAllClaims(claims: Claims, mapping: ClaimMapping): boolean {
   return names.every(name => name === null || valueAt(claims, name) !== undefined)
 }
 
+/** Whose subjects they are: of one issuer a claim that persons choose must not name those of another claim. */
+export function subjectsOf(issuer: string, { subject }: Pick<ClaimMapping, 'subject'>): string {
+  return subject === 'sub' ? issuer : `${issuer}#${subject}`
+}
+
 /**
- * The texts of a claim: those of a list, or of a text with spaces between, as `scope` has. Throws IdentityRefusal for a
- * claim that was left out because it would be too long.
+ * The claims of an ID token, and those of the userinfo endpoint that it lacks. That an address is verified counts for
+ * the address beside which it stands alone.
+ */
+export function joinedClaims(signed: Claims, more: Claims): Claims {
+  const joined: Record<string, unknown> = { ...more, ...signed }
+  const [source, other] = Object.hasOwn(signed, emailClaim) ? [signed, more] : [more, signed]
+  const isSame = typeof source.email === 'string' && source.email === other.email
+  for (const proof of emailProofs)
+    joined[proof] = Object.hasOwn(source, proof) ? source[proof] : isSame ? other[proof] : undefined
+  joined[leftOutClaim] = { ...objectOf(more[leftOutClaim]), ...objectOf(signed[leftOutClaim]) }
+  return joined
+}
+
+/**
+ * The texts of a claim: those of a list, or of a text with spaces between, as `scope` has. Numbers and booleans count
+ * as they are written. Throws IdentityRefusal for a claim that was left out because it would be too long, and for one
+ * that is something else.
  */
 function valuesOf(claims: Claims, name: string): string[] {
   const value = valueAt(claims, name)
-  if (value === undefined) checkOverage(claims, name)
-  if (typeof value === 'string')
-    return name === 'scope' || name === 'scp' ? value.split(' ').filter(one => one !== '') : [value]
-  if (!Array.isArray(value)) return []
-  return value.filter(one => typeof one === 'string').slice(0, valuesMax)
+  if (value === undefined || value === null) {
+    checkOverage(claims, name)
+    checkPath(claims, name)
+    return []
+  }
+  if (typeof value === 'string' && (name === 'scope' || name === 'scp'))
+    return value.split(' ').filter(one => one !== '')
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value]
+  if (list.length > valuesMax)
+    throw new IdentityRefusal(
+      `the claim '${name}' has ${list.length} values, and ${valuesMax} are the most; let the provider send only ` +
+        'those that matter here',
+    )
+  return list.map(one => {
+    const text = scalarText(one)
+    if (text !== undefined) return text
+    throw new IdentityRefusal(
+      `the claim '${name}' has a value that is no text (${typeof one === 'object' ? 'an object' : typeof one}); let ` +
+        'the provider send a list of texts, or name the claim that has one',
+    )
+  })
+}
+
+/** Throws IdentityRefusal where a claim of this path cannot be there for what stands in its place. */
+function checkPath(claims: Claims, name: string): void {
+  const [outermost = name] = name.split('.')
+  const value = claims[outermost]
+  if (outermost === name || value === undefined || value === null || isObject(value)) return
+  throw new IdentityRefusal(`the claim '${name}' cannot be read: '${outermost}' is no object`)
+}
+
+/** undefined = it cannot be compared with a text of the configuration. */
+function scalarText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value
+  if (typeof value === 'boolean' || (typeof value === 'number' && Number.isSafeInteger(value))) return String(value)
+  return undefined
 }
 
 /** A claim by its own name, which may have dots (`https://example.com/roles`), else by its path. */
@@ -92,7 +150,7 @@ function nameOf(written = ''): string | null {
 function subjectOf(claims: Claims, name: string): string {
   const value = valueAt(claims, name)
   // Providers of OAuth 2.0 alone (GitHub) have ids that are numbers.
-  const subject = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value
+  const subject = typeof value === 'number' ? scalarText(value) : value
   if (typeof subject !== 'string' || subject === '')
     throw new IdentityRefusal(
       `the claim '${name}', which names the person, is missing; ask the provider for it by \`scope\`, or name ` +
@@ -122,17 +180,22 @@ export function hasClaims(claims: Claims, wanted: ClaimMapping['required']): boo
   return Object.entries(wanted).every(([name, allowed]) => scalarsOf(claims, name).some(one => allowed.includes(one)))
 }
 
-/** The values of a claim as texts. */
+/** The values of a claim as texts, of those that are some: here one that fits has to be there, and no other counts. */
 function scalarsOf(claims: Claims, name: string): string[] {
   const value = valueAt(claims, name)
-  return typeof value === 'boolean' || typeof value === 'number' ? [String(value)] : valuesOf(claims, name)
+  if (!Array.isArray(value)) return scalarText(value) === undefined ? [] : valuesOf(claims, name)
+  return value.map(scalarText).filter(one => one !== undefined)
 }
 
-/** Microsoft Entra leaves groups out where there are more than 200 (OpenID Connect Core 5.6.2 names the claim). */
+/** Claims that stand elsewhere (OpenID Connect Core 1.0, 5.6.2). */
+const leftOutClaim = '_claim_names'
+
+/** Microsoft Entra leaves groups out where there are more than 200. */
 function checkOverage(claims: Claims, name: string): void {
-  const left = claims._claim_names
+  const left = claims[leftOutClaim]
+  const [outermost = name] = name.split('.')
   const isLeftOut =
-    (typeof left === 'object' && left !== null && Object.hasOwn(left, name)) ||
+    (isObject(left) && (Object.hasOwn(left, name) || Object.hasOwn(left, outermost))) ||
     (name === 'groups' && isTrue(claims.hasgroups))
   if (isLeftOut)
     throw new IdentityRefusal(

@@ -1,6 +1,6 @@
 /** When the keys of an issuer are fetched, and which go on while it is away. */
 import { expect, test } from 'bun:test'
-import { exportJWK, generateKeyPair } from 'jose'
+import { exportJWK, generateKeyPair, jwtVerify, SignJWT } from 'jose'
 import type { JWK } from 'jose'
 import { IdentityRefusal } from '../../core/sign-in/identity-providers.ts'
 import { KeySet } from './key-set.ts'
@@ -28,10 +28,12 @@ function issuer() {
       return Response.json({ keys: published }, { status })
     },
   })
-  const find = (kid: string) => set.find({ alg: 'ES256', kid }, { payload: '', signature: '' })
+  const find = (kid: string) =>
+    set.verified(async keyOf => keyOf({ alg: 'ES256', kid }, { payload: '', signature: '' }))
   return {
     state,
     find,
+    verified: set.verified.bind(set),
     /** From now on answers wait until `finish` is called. */
     hold: () => (finish = () => {}),
     finish: () => finish?.(),
@@ -106,4 +108,61 @@ test('a shared secret among the keys is none of them', async () => {
   state.published = [keys.a, { kty: 'oct', kid: 's', k: 'c2VjcmV0', alg: 'HS256' }]
   await find('a')
   await expect(find('s')).rejects.toMatchObject({ code: 'ERR_JWKS_NO_MATCHING_KEY' })
+})
+
+test('tokens of a new key that come while the keys are fetched wait for that fetch, and none is refused', async () => {
+  const { state, find, hold, finish } = issuer()
+  await find('a')
+  state.published = [keys.a, keys.b]
+  hold()
+  const finding = Array.from({ length: 20 }, () => find('b'))
+  while (state.asked < 2) await settled()
+  finding.push(find('b'))
+  await settled()
+  finish()
+  expect((await Promise.allSettled(finding)).map(one => one.status)).toEqual(finding.map(() => 'fulfilled'))
+  expect(state.asked).toBe(2)
+})
+
+test('a fetch that began before the key was published is not the last one', async () => {
+  const { state, find, hold, finish } = issuer()
+  await find('a')
+  state.nowMs = 700_000
+  hold()
+  await find('a')
+  while (state.asked < 2) await settled()
+  state.published = [keys.b]
+  const finding = find('b')
+  await settled()
+  finish()
+  while (state.asked < 3) await settled()
+  finish()
+  await finding
+  expect(state.asked).toBe(3)
+})
+
+test('a key that was replaced under its own id is fetched once, however many tokens it has signed', async () => {
+  const { state, verified } = issuer()
+  const signing = await generateKeyPair('ES256', { extractable: true })
+  const token = await new SignJWT({}).setProtectedHeader({ alg: 'ES256', kid: 'a' }).sign(signing.privateKey)
+  const check = () => verified(keyOf => jwtVerify(token, keyOf))
+  await expect(check()).rejects.toMatchObject({ code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED' })
+  expect(state.asked).toBe(2)
+  state.published = [{ ...(await exportJWK(signing.publicKey)), kid: 'a', alg: 'ES256' }]
+  state.nowMs = 31_000
+  await Promise.all(Array.from({ length: 12 }, check))
+  expect(state.asked).toBe(3)
+})
+
+test('a key that is not known while the issuer is away is not called unpublished', async () => {
+  const { state, find } = issuer()
+  await find('a')
+  state.status = 503
+  await expect(find('b')).rejects.toThrow('answered with status 503')
+  await expect(find('b')).rejects.toThrow('answered with status 503')
+  expect(state.asked).toBe(2)
+  state.status = 200
+  state.published = [keys.a, keys.b]
+  state.nowMs = 31_000
+  await find('b')
 })

@@ -12,6 +12,8 @@ const failurePauseMs = 5000
 /** Keys go on for so long while the provider is away. */
 const staleMsMax = 24 * 60 * 60 * 1000
 const keysMax = 100
+/** With the keys that are kept, those of a fetch that was under way, and those of the token's own fetch. */
+const attemptsMax = 3
 
 /** Signatures by a private key alone: with a shared secret, the public key of the issuer would sign. */
 export const signatureAlgorithms = [
@@ -57,23 +59,38 @@ export class KeySet {
   }
 
   /**
-   * The key that a token names, as `jose` asks for it. Waits for the provider only where it has to: for the first keys,
-   * and for a key that is not known. Throws IdentityRefusal where the provider does not give keys, and `jose`'s error
-   * where it has no such key.
+   * What `verify` makes of a token, given the keys as `jose` asks for them. Where none of them fits, the keys are
+   * fetched again, once for all who ask meanwhile, and it is asked again: a new key may have another id, or that of one
+   * before.
+   * Throws IdentityRefusal where the provider does not give keys, else what `verify` throws.
    */
-  readonly find: JWTVerifyGetKey = async (header, token) => {
-    const { errors } = await import('jose')
-    const kept = this.#fresh() ?? (await this.#first())
-    try {
-      return await kept.find(header, token)
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
+  async verified<Result>(verify: (find: JWTVerifyGetKey) => Promise<Result>): Promise<Result> {
+    let kept = this.#fresh() ?? (await this.#first())
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await verify(kept.find)
+      } catch (error) {
+        const newer = attempt < attemptsMax && (await isOfAnotherKey(error)) ? await this.#newer(kept) : undefined
+        if (!newer) throw error
+        kept = newer
+      }
+  }
+
+  /**
+   * Keys that were fetched after those; waits for a fetch. undefined = there are none, and it is too early to ask.
+   * Throws IdentityRefusal where they could not be fetched: whose key it is, is not known then.
+   */
+  async #newer(kept: Kept): Promise<Kept | undefined> {
+    if (this.#kept === kept) {
       const now = this.#parts.clock.monotonicMs()
-      if (now - this.#refetchedMs < refetchPauseMs) throw error
-      this.#refetchedMs = now
-      await this.#renew().catch(() => {})
-      return this.#kept!.find(header, token)
+      if (!this.#fetching) {
+        if (now - this.#failedMs < failurePauseMs) throw new IdentityRefusal(this.#failure)
+        if (now - this.#refetchedMs < refetchPauseMs) return undefined
+        this.#refetchedMs = now
+      }
+      await this.#renew()
     }
+    return this.#kept === kept ? undefined : this.#kept
   }
 
   /** Keys that are kept; old ones are renewed behind them. undefined = there are none, or they are too old. */
@@ -113,6 +130,12 @@ export class KeySet {
       throw new IdentityRefusal(this.#failure)
     }
   }
+}
+
+/** The token names a key that is not known, or the known key of this name has not signed it. */
+async function isOfAnotherKey(error: unknown): Promise<boolean> {
+  const { errors } = await import('jose')
+  return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed
 }
 
 /** Only keys that check signatures of asymmetric algorithms: a secret among public keys is no secret. */

@@ -4,7 +4,7 @@ import { IdentityRefusal } from '../../core/sign-in/identity-providers.ts'
 import type { Identity, IdentityProvider } from '../../core/sign-in/identity-providers.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isLoopback } from '../../lib/no-proxy.ts'
-import { hasAllClaims, readIdentity } from './claims.ts'
+import { hasAllClaims, joinedClaims, readIdentity } from './claims.ts'
 import type { Claims } from './claims.ts'
 import { KeySet, signatureAlgorithms } from './key-set.ts'
 import type { ProviderFetch } from './provider-fetch.ts'
@@ -110,14 +110,13 @@ export class OidcClient {
     })
     const claims = tokens.claims()!
     const { compactVerify } = await import('jose')
-    await compactVerify(tokens.id_token!, this.#keys.find, { algorithms: signatureAlgorithms })
+    await this.#keys.verified(find => compactVerify(tokens.id_token!, find, { algorithms: signatureAlgorithms }))
     this.#checkClock(claims.iat)
     const { userinfo_endpoint: userinfo } = configuration.serverMetadata()
     const identity = { issuer: claims.iss, idToken: tokens.id_token! }
     if (userinfo === undefined || hasAllClaims(claims, this.provider.claims)) return { ...identity, claims }
     const more = await fetchUserInfo(configuration, tokens.access_token, claims.sub)
-    // What is signed wins.
-    return { ...identity, claims: { ...more, ...claims } }
+    return { ...identity, claims: joinedClaims(claims, more) }
   }
 
   /** The library takes a token of any age for new: one from the future shows that a clock is wrong. */

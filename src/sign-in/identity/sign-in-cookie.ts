@@ -14,6 +14,8 @@ interface Headers {
 export interface PendingSignIn {
   /** The name of the provider. */
   readonly provider: string
+  /** The path of the gateway at which the browser has to come back, with what this provider says. */
+  readonly callback: string
   /** Comes back in the address. */
   readonly state: string
   /** Comes back in the ID token. */

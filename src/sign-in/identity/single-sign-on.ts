@@ -8,16 +8,18 @@ import type {
   SignInBeginning,
   SignInBrowser,
   SignInEnd,
+  SignInReturn,
   SignInReturns,
   SingleSignOn,
 } from '../../core/sign-in/identity-providers.ts'
 import type { Settings } from '../../core/settings.ts'
+import { signInActor } from '../../core/tenancy/actors.ts'
 import type { TenancyStore } from '../../core/tenancy/tenancy-store.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { clientAddressOf } from '../client-address.ts'
 import { returnPath } from '../return-path.ts'
 import { signInUser } from './accounts.ts'
-import { claimedIssuer, mappedIds } from './claims.ts'
+import { claimedIssuer, mappedIds, subjectsOf } from './claims.ts'
 import { IdTokenCookie } from './id-token-cookie.ts'
 import { OidcClient } from './oidc-client.ts'
 import type { ProviderFetch } from './provider-fetch.ts'
@@ -35,12 +37,16 @@ interface SingleSignOnParts {
   readonly sign: Signer
 }
 
+/** Where browsers come back to; with several providers below it, under the name of each. */
 const callbackPath = '/sso/callback'
 /** Where a browser goes on that named no page. */
 const startPage = '/ui/'
 /** Registered at providers, which send browsers back to registered addresses alone. */
 const signedOutPage = '/'
-/** Each asks the provider. More at once are answered with 503, so that nothing can be made to flood it. */
+/**
+ * Of one provider, which each asks. More at once are answered with 503, so that nothing can be made to flood it, and
+ * one that does not answer delays no sign-in with another.
+ */
 const finishingMax = 32
 const randomText = (): string => randomBytes(32).toString('base64url')
 const again = 'begin again at the sign-in page'
@@ -55,7 +61,8 @@ class SignOn implements SingleSignOn {
   /** By the settings of their providers, which a reload replaces. */
   readonly #clients = new WeakMap<IdentityProvider, OidcClient>()
   readonly #idTokens: IdTokenCookie
-  #finishing = 0
+  /** How many sign-ins come back from each provider at this moment. */
+  readonly #finishing = new Map<string, number>()
 
   constructor(parts: SingleSignOnParts) {
     this.#parts = parts
@@ -74,6 +81,7 @@ class SignOn implements SingleSignOn {
     const client = this.#client(provider)
     const pending: PendingSignIn = {
       provider: client.provider.name,
+      callback: this.#callbackOf(client.provider.name),
       state: randomText(),
       nonce: randomText(),
       verifier: randomText(),
@@ -81,35 +89,39 @@ class SignOn implements SingleSignOn {
       endMs: clock.epochMs() + pendingSeconds * 1000,
     }
     const setCookie = pendingCookie(pending, headers, this.#baseUrl, sign)
-    const location = await client.address(pending, this.#at(callbackPath, headers))
+    const location = await client.address(pending, this.#at(pending.callback, headers))
     return { location, setCookie }
   }
 
-  async finish(query: URLSearchParams, browser: SignInBrowser): Promise<SignInEnd> {
+  async finish(returned: SignInReturn, browser: SignInBrowser): Promise<SignInEnd> {
     const pending = this.#begun(browser)
-    if (this.#finishing >= finishingMax)
-      throw new GatewayError('overloaded', 'too many persons sign in at this moment; try again')
-    this.#finishing++
+    const { provider } = pending
+    const finishing = this.#finishing.get(provider) ?? 0
+    if (finishing >= finishingMax)
+      throw new GatewayError('overloaded', 'too many persons sign in with this provider at this moment; try again')
+    this.#finishing.set(provider, finishing + 1)
     try {
-      this.#checkReturn(pending, query)
-      return await this.#finish(pending, query, browser)
+      this.#checkReturn(pending, returned)
+      return await this.#finish(pending, returned, browser)
     } catch (thrown) {
       if (thrown instanceof IdentityRefusal) await this.#refused(pending, thrown, browser)
       throw thrown
     } finally {
-      this.#finishing--
+      const left = this.#finishing.get(provider)! - 1
+      if (left > 0) this.#finishing.set(provider, left)
+      else this.#finishing.delete(provider)
     }
   }
 
   async signOutAt(userId: string, { headers }: SignInBrowser): Promise<string | undefined> {
     try {
       const idToken = this.#idTokens.read(headers, this.#baseUrl)
-      const issuers = new Set<unknown>(
-        idToken === undefined
-          ? (await this.#parts.tenancy.identityLinksOf(userId)).map(one => one.issuer)
-          : [claimedIssuer(idToken)],
+      const links = idToken === undefined ? await this.#parts.tenancy.identityLinksOf(userId) : []
+      const linked = new Set(links.map(one => one.issuer))
+      const ofToken = idToken === undefined ? undefined : claimedIssuer(idToken)
+      const provider = this.#providers.find(
+        ({ issuer, claims }) => issuer !== null && (issuer === ofToken || linked.has(subjectsOf(issuer, claims))),
       )
-      const provider = this.#providers.find(one => one.issuer !== null && issuers.has(one.issuer))
       return provider && (await this.#client(provider.name).signOutAddress(this.#at(signedOutPage, headers), idToken))
     } catch {
       // The session here is over all the same.
@@ -156,26 +168,46 @@ class SignOn implements SingleSignOn {
     )
   }
 
-  /** Throws IdentityRefusal for an answer that comes too late, or to another sign-in. */
-  #checkReturn(pending: PendingSignIn, query: URLSearchParams): void {
+  /**
+   * By its own address the answer of one provider is no other's (RFC 9700, 4.4.2): a code never goes to a provider that
+   * has sent the browser on to another one. A single
+   * provider has the address that LiteLLM's users have registered.
+   */
+  #callbackOf(name: string): string {
+    return this.#providers.length === 1 ? callbackPath : `${callbackPath}/${name}`
+  }
+
+  /** Throws IdentityRefusal for an answer that comes too late, from another provider, or to another sign-in. */
+  #checkReturn(pending: PendingSignIn, { path, query }: SignInReturn): void {
+    if (path !== pending.callback)
+      throw new IdentityRefusal(
+        `this sign-in was begun with the provider '${pending.provider}', whose answers come back at ` +
+          `${pending.callback}; ${again}`,
+      )
     if (pending.endMs <= this.#parts.clock.epochMs())
       throw new IdentityRefusal(`the sign-in took longer than ${pendingSeconds / 60} minutes; ${again}`)
     if (query.get('state') !== pending.state)
       throw new IdentityRefusal(`this answer belongs to another sign-in than the last one of this browser; ${again}`)
   }
 
-  async #finish(pending: PendingSignIn, query: URLSearchParams, { headers }: SignInBrowser): Promise<SignInEnd> {
+  async #finish(
+    pending: PendingSignIn,
+    { query, provenUserId }: SignInReturn,
+    { headers }: SignInBrowser,
+  ): Promise<SignInEnd> {
     const { returns, settings, tenancy } = this.#parts
     if (!(await returns.take(pending.state, pending.endMs)))
       throw new IdentityRefusal(`this sign-in has come back before, and counts once; ${again}`)
     const client = this.#client(pending.provider)
     const { provider } = client
-    const { identity, idToken } = await client.identify(pending, new URL(`${this.#at(callbackPath, headers)}?${query}`))
+    const returned = new URL(`${this.#at(pending.callback, headers)}?${query}`)
+    const { identity, idToken } = await client.identify(pending, returned)
     const user = await signInUser(identity, {
       tenancy,
       newUsers: settings().newUsers,
       rules: { ...provider, ...mappedIds(provider.claims) },
-      actor: { id: `sso:${provider.name}`, keyHash: 'sso' },
+      actor: signInActor(provider.name),
+      provenUserId,
     })
     const cookie = this.#idTokens.write(idToken, headers, this.#baseUrl)
     return { userId: user.id, provider: provider.name, returnTo: pending.returnTo, cookie }

@@ -7,12 +7,14 @@ import { IdentityRefusal } from '../../core/sign-in/identity-providers.ts'
 import type { Identity, TokenSettings } from '../../core/sign-in/identity-providers.ts'
 import type { Settings } from '../../core/settings.ts'
 import type { ServiceAccountToken, TokenVerifier, UserToken, VerifiedToken } from '../../core/sign-in/sign-in.ts'
+import { tokenActor } from '../../core/tenancy/actors.ts'
 import type { TenancyStore } from '../../core/tenancy/tenancy-store.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DependentCache } from '../../lib/dependent-cache.ts'
-import { tokenUser } from './accounts.ts'
+import { existingGroups, tokenUser } from './accounts.ts'
 import { checkRequired, claimedIssuer, hasClaims, mappedIds, readIdentity } from './claims.ts'
 import type { Claims } from './claims.ts'
+import { checkEnd, checkKind } from './token-kind.ts'
 import { KeySet, signatureAlgorithms } from './key-set.ts'
 import { explainProblem } from './problems.ts'
 import type { ProviderFetch } from './provider-fetch.ts'
@@ -146,7 +148,8 @@ async function check(
     newUsers: parts.settings().newUsers,
     rules: { ...settings, ...mappedIds(settings.claims) },
     subjectIsUserId: settings.subjectIsUserId,
-    actor: { id: `token:${settings.issuer}`, keyHash: 'token' },
+    actor: tokenActor(settings.issuer),
+    provenUserId: null,
   })
   return { userId, expiresAtMs, ...(await teamOf(identity, userId, settings, parts.tenancy)) }
 }
@@ -171,17 +174,21 @@ async function signedClaims(
   try {
     const { jwtVerify } = await import('jose')
     const now = clock.epochMs()
-    const { payload } = await jwtVerify(token, keys.find, {
-      issuer,
-      audience: [...audiences],
-      algorithms: signatureAlgorithms,
-      clockTolerance: clockToleranceSeconds,
-      currentDate: new Date(now),
-      requiredClaims: ['exp'],
-    })
+    const { payload, protectedHeader } = await keys.verified(find =>
+      jwtVerify(token, find, {
+        issuer,
+        audience: [...audiences],
+        algorithms: signatureAlgorithms,
+        clockTolerance: clockToleranceSeconds,
+        currentDate: new Date(now),
+        requiredClaims: ['exp'],
+      }),
+    )
     const aheadSeconds = Math.round((payload.iat ?? 0) - now / 1000)
     if (aheadSeconds > clockToleranceSeconds)
       throw new IdentityRefusal(`it was made ${aheadSeconds} seconds from now; compare the clocks (NTP)`)
+    checkEnd(payload, now)
+    checkKind(protectedHeader, payload, settings)
     return payload
   } catch (thrown) {
     throw explainProblem(thrown)
@@ -199,8 +206,7 @@ async function teamOf(
   const named = teams.length > 0 ? teams : defaultTeam === null ? [] : [defaultTeam]
   if (named.length === 0) return {}
   if (byConfiguration || teams.length === 0) {
-    const found = new Set((await tenancy.findAll('team', named)).map(one => one.id))
-    const teamId = named.find(id => found.has(id))
+    const [teamId] = await existingGroups(tenancy, 'team', named)
     if (teamId !== undefined) return { teamId }
   } else {
     const own = new Set(

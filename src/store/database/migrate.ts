@@ -42,6 +42,7 @@ import { hundredth } from './migrations/0100-guarded.ts'
 import { hundredThirteenth } from './migrations/0113-audit-searches.ts'
 import { hundredTwentySecond } from './migrations/0122-health-troubles.ts'
 import { hundredTwentyThird } from './migrations/0123-file-ends.ts'
+import { hundredThirtyFirst } from './migrations/0131-keys-of-directories.ts'
 import { seventieth } from './migrations/0070-daily-top.ts'
 import { ninetieth } from './migrations/0090-sums-of-entities.ts'
 import { ninetyFirst } from './migrations/0091-totals-of-entities.ts'
@@ -98,6 +99,7 @@ const named: readonly Migration[] = [
   hundredThirteenth,
   hundredTwentySecond,
   hundredTwentyThird,
+  hundredThirtyFirst,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */

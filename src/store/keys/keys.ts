@@ -89,6 +89,7 @@ async function listKeys(sql: SQL, query: KeyQuery): Promise<{ keys: KeyRecord[];
     where.any([where.amongText('id', [query.search]), where.containsText('alias', query.search)])
   where.equal('hash', query.hash)
   where.equal('id', query.id)
+  if (query.ofDirectory) where.raw('of_directory = 1')
   const { visible } = query
   if (visible)
     where.any([

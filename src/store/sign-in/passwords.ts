@@ -46,13 +46,7 @@ export function createPasswordStore({ database, clock, hashKey, onChange }: Pass
   const recorded = (work: (tx: SQL) => Promise<void>) => insisting('passwords', transactionUnsynced(database, work))
   const changed = (userId: string) => onChange([tenantSubject('user', userId)])
   return {
-    async passwordOf(userId) {
-      if (!isStorable(userId)) return undefined
-      const rows = await available(
-        () => sql`select hash from user_passwords where user_id = ${userId}` as Promise<{ hash: string }[]>,
-      )
-      return rows[0]?.hash
-    },
+    passwordOf: userId => available(() => passwordHashOf(sql, userId)),
     async setPassword(userId, hash, actor, keepSessionId) {
       await changeAs(actor, tx => setPassword(tx, { userId, hash, actor, nowMs: clock.epochMs(), keepSessionId }))
       changed(userId)
@@ -97,6 +91,13 @@ export function createPasswordStore({ database, clock, hashKey, onChange }: Pass
         for (const refusal of refusals) await writeAudit(tx, refusalEntry(refusal, atMs))
       }),
   }
+}
+
+/** undefined = the user has none. `sql` = the database, or a transaction. */
+export async function passwordHashOf(sql: SQL, userId: string): Promise<string | undefined> {
+  if (!isStorable(userId)) return undefined
+  const rows = (await sql`select hash from user_passwords where user_id = ${userId}`) as { hash: string }[]
+  return rows[0]?.hash
 }
 
 function refusalEntry(refusal: RefusedSignIn, atMs: number): Omit<AuditEntry, 'id'> {

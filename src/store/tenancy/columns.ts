@@ -178,6 +178,7 @@ export const keyColumns: Columns<KeyRecord> = {
   textSinceMs: ['text_since_ms', integerOrNull],
   rotateByMs: ['rotate_by_ms', integerOrNull],
   blocked: ['blocked', flag],
+  ofDirectory: ['of_directory', flag],
   metadata: ['metadata', json()],
   version: ['revision', integer],
   createdAtMs: ['created_at_ms', integer],

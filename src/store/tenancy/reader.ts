@@ -12,6 +12,7 @@ import type {
 } from '../../core/tenancy/tenancy-store.ts'
 import { toNumber } from '../database/open.ts'
 import { findKey, findKeyOfText } from '../keys/keys.ts'
+import { passwordHashOf } from '../sign-in/passwords.ts'
 import { conditionText } from './conditions.ts'
 import { membershipColumns, tenantColumns, tenantTables, toRecord } from './columns.ts'
 import type { Row } from './columns.ts'
@@ -34,6 +35,7 @@ export function createReader(sql: SQL): TenancyReader {
     usersBySsoId: id => usersBy(sql, ['sso_user_id', 'external_id'], id),
     identityLink: of => findLink(sql, of),
     identityLinksOf: userId => linksOf(sql, userId),
+    hasPassword: async userId => (await passwordHashOf(sql, userId)) !== undefined,
     identityRemoval: of => findRemoval(sql, of),
     search: (kind, condition, limit) => search(sql, kind, condition, limit),
     memberships: of => memberships(sql, of),

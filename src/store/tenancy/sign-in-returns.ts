@@ -1,6 +1,7 @@
 /** Sign-ins that came back from an identity provider: none of them comes back twice, at any replica. */
 import type { SQL } from 'bun'
 import type { RefusedSignIn, SignInReturns } from '../../core/sign-in/identity-providers.ts'
+import { signInActor } from '../../core/tenancy/actors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { transactionUnsynced, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
@@ -17,7 +18,7 @@ export function createSignInReturns(database: Database, clock: Pick<Clock, 'epoc
   const refused = (tx: SQL, { provider, reason, clientAddress, userAgent }: RefusedSignIn): Promise<void> =>
     writeAudit(tx, {
       atMs: clock.epochMs(),
-      actor: { id: `sso:${provider}`, keyHash: 'sso' },
+      actor: signInActor(provider),
       action: 'sign-in-refused',
       kind: 'session',
       objectId: provider,

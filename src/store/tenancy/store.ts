@@ -62,6 +62,7 @@ function whenAvailable(reader: TenancyReader, available: Available): TenancyRead
     usersBySsoId: id => available(() => reader.usersBySsoId(id)),
     identityLink: of => available(() => reader.identityLink(of)),
     identityLinksOf: userId => available(() => reader.identityLinksOf(userId)),
+    hasPassword: userId => available(() => reader.hasPassword(userId)),
     identityRemoval: of => available(() => reader.identityRemoval(of)),
     search: (kind, condition, limit) => available(() => reader.search(kind, condition, limit)),
     memberships: of => available(() => reader.memberships(of)),

@@ -2,8 +2,9 @@
 import type { SQL } from 'bun'
 import { rotateBy } from '../../accounts/key-rotation.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { IdentityLink, IdentityRemoval } from '../../core/sign-in/identity-providers.ts'
+import type { IdentityLink, IdentityRemoval, NamedIdentity } from '../../core/sign-in/identity-providers.ts'
 import type { KeyChanges, KeyRecord } from '../../core/tenancy/keys.ts'
+import { isBuiltInActorId } from '../../core/tenancy/actors.ts'
 import { membershipsMax } from '../../core/tenancy/tenancy.ts'
 import type { ChangeActor } from '../../core/tenancy/change-actor.ts'
 import type { AuditEntry, Membership, TenantKind, Tenants } from '../../core/tenancy/tenancy.ts'
@@ -93,7 +94,11 @@ export class SqlTransaction implements TenancyTransaction {
     return this.#reader.identityLinksOf(userId)
   }
 
-  identityRemoval(of: Pick<IdentityLink, 'issuer' | 'subject'>): Promise<IdentityRemoval | undefined> {
+  hasPassword(userId: string): Promise<boolean> {
+    return this.#reader.hasPassword(userId)
+  }
+
+  identityRemoval(of: NamedIdentity): Promise<IdentityRemoval | undefined> {
     return this.#reader.identityRemoval(of)
   }
 
@@ -114,6 +119,12 @@ export class SqlTransaction implements TenancyTransaction {
   }
 
   async insert<Kind extends TenantKind>(kind: Kind, record: NewTenant<Kind>): Promise<Tenants[Kind]> {
+    if (kind === 'user' && isBuiltInActorId(record.id))
+      throw new GatewayError(
+        'invalid-request',
+        `'${record.id.slice(0, 100)}' names a part of the gateway in the audit log; choose another id`,
+        { param: 'user_id' },
+      )
     if (await this.find(kind, record.id))
       throw new GatewayError(
         'conflict',
@@ -228,11 +239,11 @@ export class SqlTransaction implements TenancyTransaction {
     return true
   }
 
-  async linkIdentity(link: Omit<IdentityLink, 'createdAtMs'>): Promise<IdentityLink> {
-    const made = { ...link, createdAtMs: this.nowMs }
+  async linkIdentity(of: NamedIdentity, userId: string): Promise<IdentityLink> {
+    const { issuer, subject } = of
+    const made = { issuer, subject, userId, createdAtMs: this.nowMs }
     await insertLink(this.#tx, made)
-    await endRemoval(this.#tx, made)
-    const { issuer, subject, userId } = made
+    await endRemoval(this.#tx, of)
     await this.#audit('created', { kind: 'identity_link', objectId: userId, before: null, after: { issuer, subject } })
     return made
   }

@@ -24,6 +24,8 @@ export interface Lies {
   discovery?: Json
   /** Of /jwks. */
   keysStatus?: number
+  /** How long answers of this path take; Infinity = until the provider stops. */
+  slow?: { readonly path: string; readonly ms: number }
 }
 
 interface Asked {
@@ -49,11 +51,11 @@ export interface TestProvider {
   readonly tokensAsked: () => number
   /** The page was opened: where the browser is sent back. */
   answer(location: string): string
-  sign(claims: Json, header?: { kid?: string; alg?: string }): Promise<string>
+  sign(claims: Json, header?: { kid?: string; alg?: string; typ?: string }): Promise<string>
   /** The public key in PEM, as an attacker would use it as a secret. */
   publicPem(): Promise<string>
-  /** From now on another key signs; the one before is not published any more. */
-  rotate(): Promise<void>
+  /** From now on another key signs, under an id of its own or that of the one before, which is published no more. */
+  rotate(options?: { readonly keepsId?: boolean }): Promise<void>
   stop(): void
 }
 
@@ -81,6 +83,7 @@ export async function startProvider(): Promise<TestProvider> {
   const keys = [key]
   let keysAsked = 0
   let tokensAsked = 0
+  const stopped = Promise.withResolvers<void>()
   const codes = new Map<string, Asked>()
   const answerToken = async (request: Request): Promise<Response> => {
     tokensAsked++
@@ -114,6 +117,9 @@ export async function startProvider(): Promise<TestProvider> {
     port: 0,
     async fetch(request) {
       const { pathname } = new URL(request.url)
+      const { slow } = provider.lies
+      if (slow?.path === pathname)
+        await (slow.ms === Infinity ? stopped.promise : Promise.race([stopped.promise, Bun.sleep(slow.ms)]))
       if (pathname === '/token') return answerToken(request)
       if (pathname === '/userinfo') return Response.json({ ...provider.person, ...provider.lies.userinfo })
       if (pathname === '/jwks') {
@@ -157,11 +163,14 @@ export async function startProvider(): Promise<TestProvider> {
     sign: (claims, header = {}) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: key.kid, ...header }).sign(key.privateKey),
     publicPem: () => exportSPKI(key.publicKey),
-    async rotate() {
-      key = await signingKey()
-      keys.push(key)
+    async rotate({ keepsId = false } = {}) {
+      const next = await signingKey()
+      keys.push(next)
+      const { kid } = keepsId ? key : next
+      key = { ...next, kid, jwk: { ...next.jwk, kid } }
     },
     stop() {
+      stopped.resolve()
       freeKeys.push(...keys.splice(0))
       void server.stop(true)
     },
@@ -209,6 +218,7 @@ export async function signInWith(
 
 /** The address of the callback at this replica. */
 export function returnedTo(replica: string, callback: string): string {
-  const { search } = new URL(callback)
-  return `${replica}/sso/callback${search}`
+  const { pathname, search } = new URL(callback)
+  // Without the prefix that a proxy takes off.
+  return `${replica}${pathname.slice(pathname.indexOf('/sso/'))}${search}`
 }

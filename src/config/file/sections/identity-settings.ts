@@ -152,11 +152,17 @@ const tokens = z.strictObject(
         ),
       required_claims: requiredClaims.optional().describe('Claims that a token must have, with one of the values.'),
       trust_email: z.boolean().optional().describe('true: the address of a token counts as verified.'),
+      accept_id_tokens: z
+        .boolean()
+        .optional()
+        .describe('true: ID tokens count, too, which were made for an application to learn who signed in.'),
       clock_tolerance: tolerance.optional().describe("Seconds that the issuer's clock may be off; 30."),
     },
     tokenExamples,
   ),
 )
+
+const providerName = z.string().min(1).max(40)
 
 /** Keys of `general_settings`. */
 export const identitySettings = {
@@ -173,6 +179,13 @@ export const identitySettings = {
     .boolean()
     .optional()
     .describe('true: tokens of an identity provider (JWT) are taken in the place of keys (docs/sign-in.md).'),
+  sso_user_ids_of: z
+    .union([providerName, z.array(providerName).min(1).max(21)])
+    .optional()
+    .describe(
+      'The provider whose persons `sso_user_id` of users and `externalId` of a directory name, or a list of those ' +
+        'that give a person one id; `jwt_auth` = the issuer of tokens. Needed where there are several.',
+    ),
   jwt_auth: tokens.optional().describe('Which tokens, and whose calls they are.'),
 }
 

@@ -49,12 +49,12 @@ interface ScimEndpoint extends Pick<Endpoint, 'method' | 'paths'> {
   handle(context: ScimRequest): Promise<Answer> | Answer
 }
 
-/** For administrators; a SCIM token is the key of one that may ask for these paths alone. */
+/** For administrators, and for keys of directories, which may ask for these paths alone. */
 export function scim({ method, paths, handle, answer, status, request: body, ...about }: ScimEndpoint): Endpoint {
   return {
     method,
     paths: paths.map(path => scimBase + path),
-    auth: 'admin',
+    auth: 'directory',
     errorBody: scimErrorBody,
     doc: {
       ...about,

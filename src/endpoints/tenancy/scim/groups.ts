@@ -1,6 +1,7 @@
 /** Groups of a directory: teams and their members, sent and changed by SCIM. */
 import { randomUUIDv7 } from 'bun'
 import { fieldsOfTeam, removalOf, resourceOfTeam, returnOf } from '../../../accounts/directory/fields.ts'
+import { checkReach } from '../../../accounts/directory/authority.ts'
 import { memberChanges, memberIds, splitOperations } from '../../../accounts/directory/members.ts'
 import type { MemberStep } from '../../../accounts/directory/members.ts'
 import { groupType, userType } from '../../../accounts/directory/schemas.ts'
@@ -32,8 +33,7 @@ import {
   shownQuery,
 } from './answers.ts'
 import type { ScimRequest } from './answers.ts'
-import { endMemberships } from './deprovisioning.ts'
-import { directoryUserId } from './tokens.ts'
+import { endMemberships, withinReach } from './deprovisioning.ts'
 
 /** Changes of members in one request: all of them, or none. */
 const changesMax = 5000
@@ -108,7 +108,8 @@ async function checkUnique(
 async function changeMembers(tx: TenancyTransaction, groupId: string, steps: readonly MemberStep[]): Promise<void> {
   if (steps.length === 0) return
   const present = await presentMembers(tx, groupId, steps)
-  const { added, removed } = memberChanges(steps, present)
+  const { added, removed: left } = memberChanges(steps, present)
+  const removed = await withinReach(tx, left)
   if (added.length + removed.length > changesMax)
     throw new ScimError('tooMany', `more than ${changesMax} members would change; send them in several requests`)
   await checkUsers(tx, added)
@@ -128,12 +129,15 @@ async function presentMembers(
   return new Set(memberships.filter(one => one.kind === 'team' && one.groupId === groupId).map(one => one.userId))
 }
 
-/** Throws `invalidValue` for the first that is no user of the directory. */
+/** Throws `invalidValue` for the first that is no user of the directory, and `forbidden` for one out of its reach. */
 async function checkUsers(tx: TenancyTransaction, ids: readonly string[]): Promise<void> {
   const found = new Set<string>()
   for (let from = 0; from < ids.length; from += 1000)
     for (const user of await tx.findAll('user', ids.slice(from, from + 1000)))
-      if (user.removedAtMs === null && user.id !== directoryUserId) found.add(user.id)
+      if (user.removedAtMs === null) {
+        checkReach(user)
+        found.add(user.id)
+      }
   const missing = ids.find(id => !found.has(id))
   if (missing !== undefined)
     throw new ScimError('invalidValue', `members: there is no user '${missing.slice(0, 100)}'; make the user first`)

@@ -5,17 +5,11 @@ import { actorOf } from '../../../accounts/actor.ts'
 import { keyHint, mintKey, readDuration } from '../../../accounts/key.ts'
 import { restrictionOf } from '../../../accounts/key-grants.ts'
 import { durationText, iso, keyName } from '../../../accounts/fields/spending-fields.ts'
-import { newUser } from '../../../accounts/fields/user-fields.ts'
 import { bareKey } from '../../../core/caller.ts'
 import type { Endpoint } from '../../../core/endpoint.ts'
 import { forbidden } from '../../common/answers.ts'
 import { withBody } from '../../common/json-endpoint.ts'
 import { lazy } from '../../../lib/lazy.ts'
-
-/** The user of all tokens: no person, so that no departure ends the synchronisation. SCIM does not see it. */
-export const directoryUserId = 'scim-directory'
-/** What a token may ask for. */
-const tokenRoutes: readonly string[] = ['/scim/v2/*']
 
 const tokenBody = lazy(() =>
   z.strictObject({
@@ -24,7 +18,7 @@ const tokenBody = lazy(() =>
   }),
 )
 
-/** It is a key like others: GET /key/list?user_id=scim-directory lists them, POST /key/delete ends one. */
+/** It is a key of no user, so that no departure ends the synchronisation; POST /key/delete ends it. */
 export const scimTokenNew: Endpoint = withBody(tokenBody, {
   paths: ['/scim/tokens'],
   auth: 'admin',
@@ -39,35 +33,22 @@ export const scimTokenNew: Endpoint = withBody(tokenBody, {
     const { signIn } = services.current.settings
     const keyText = mintKey()
     const lifetime = duration == null ? undefined : readDuration(duration)
-    const key = await services.tenancy.change(actorOf(caller), async tx => {
-      if (!(await tx.find('user', directoryUserId)))
-        await tx.insert(
-          'user',
-          newUser(
-            directoryUserId,
-            { user_alias: 'Directory (SCIM)', user_role: 'proxy_admin', models: ['no-default-models'] },
-            {},
-          ),
-        )
-      return tx.insertKey({
+    const key = await services.tenancy.change(actorOf(caller), tx =>
+      tx.insertKey({
         ...bareKey,
         id: randomUUIDv7(),
         hash: services.hashKey(keyText),
         hint: keyHint(keyText),
-        formerHash: null,
-        formerEndMs: null,
         alias: alias ?? null,
-        userId: directoryUserId,
-        allowedRoutes: tokenRoutes,
+        ofDirectory: true,
         expiresAtMs: lifetime && 'ms' in lifetime ? tx.nowMs + lifetime.ms : null,
-      })
-    })
+      }),
+    )
     return {
       token: keyText,
       key: key.hash,
       token_id: key.id,
       scim_url: `${signIn.baseUrl ?? signIn.rootPath}/scim/v2`,
-      user_id: directoryUserId,
       expires: iso(key.expiresAtMs),
     }
   },

@@ -9,16 +9,12 @@ import {
   returnOf,
   shownResourceOfUser,
 } from '../../../accounts/directory/fields.ts'
+import { checkAddress, checkChange, checkReach, isPrivileged } from '../../../accounts/directory/authority.ts'
 import { userType } from '../../../accounts/directory/schemas.ts'
 import { newUser } from '../../../accounts/fields/user-fields.ts'
 import type { Endpoint } from '../../../core/endpoint.ts'
 import type { Team, User } from '../../../core/tenancy/tenancy.ts'
-import type {
-  TenancyReader,
-  TenancyTransaction,
-  TenantChanges,
-  TenantCondition,
-} from '../../../core/tenancy/tenancy-store.ts'
+import type { TenancyReader, TenancyTransaction, TenantChanges } from '../../../core/tenancy/tenancy-store.ts'
 import { ScimError } from '../../../lib/scim/error.ts'
 import { patched } from '../../../lib/scim/patch.ts'
 import { readResource } from '../../../lib/scim/values.ts'
@@ -42,10 +38,6 @@ import {
 } from './answers.ts'
 import type { ScimRequest } from './answers.ts'
 import { endUser } from './deprovisioning.ts'
-import { directoryUserId } from './tokens.ts'
-
-/** The user of the tokens is none of the directory's. */
-const unhidden: TenantCondition = { not: { field: 'id', operator: 'eq', value: directoryUserId } }
 
 /** The users as resources, with their teams. */
 async function shownUsers(context: Pick<ScimRequest, 'services'>, users: readonly User[]): Promise<Values[]> {
@@ -91,7 +83,7 @@ async function oneUser(context: ScimRequest, user: User, status = 200) {
 
 /** Throws 404 also for users whom the directory has deleted. */
 async function findUser(reader: TenancyReader, id: string): Promise<User> {
-  const user = id === directoryUserId ? undefined : await reader.find('user', id)
+  const user = await reader.find('user', id)
   if (!user || user.removedAtMs !== null) throw absentResource(userType, id)
   return user
 }
@@ -134,14 +126,19 @@ const create = scim({
     const { services, request } = context
     const resource = readResource(userType, await readResourceBody(request))
     const fields = fieldsOfUser(resource)
+    const { newUsers } = services.current.settings
     const former = await findFormer(context, fields)
     // What was left when its removal was cut off must not come back with it.
     if (former) await endUser(context, former.id)
     const user = await changing(context, async tx => {
       const own = await claimNames(tx, fields, former?.id)
-      const changes = { ...fields, ...(own && { ...returnOf(own), ...identityOf(own, fields) }) }
+      await checkAddress(tx, fields.email)
+      const changes = {
+        ...fields,
+        ...(own && { ...returnOf(own), ...identityOf(own, fields), ...rightsOf(own, newUsers) }),
+      }
       if (own) return tx.update('user', own.id, { ...changes, ...activityOf({ ...own, ...changes }, resource.active) })
-      const made = { ...newUser(randomUUIDv7(), {}, services.current.settings.newUsers), ...fields }
+      const made = { ...newUser(randomUUIDv7(), {}, newUsers), ...fields }
       return tx.insert('user', { ...made, ...activityOf(made, resource.active) })
     })
     return oneUser(context, user, 201)
@@ -152,6 +149,10 @@ const create = scim({
 const identityOf = (own: User, { externalId }: ReturnType<typeof fieldsOfUser>): Pick<User, 'ssoUserId'> => ({
   ssoUserId: externalId !== null && own.externalId === externalId ? own.ssoUserId : null,
 })
+
+/** A user does not come back as an administrator: a sign-in or an administrator says who is one. */
+const rightsOf = (own: User, newUsers: Partial<User>): Partial<Pick<User, 'role'>> =>
+  isPrivileged(own) ? { role: newUser(own.id, {}, newUsers).role } : {}
 
 /**
  * The user that was deleted and comes back: with the same id at the directory, or with its name where no ids say that
@@ -183,7 +184,9 @@ async function change(context: ScimRequest, work: (before: Values) => Values) {
     // A user whom no directory has sent yet belongs to it from now on, under the same name.
     const isNamed = before.userName?.toLowerCase() === fields.userName?.toLowerCase()
     if (!isNamed || before.externalId !== fields.externalId) await claimNames(tx, fields, id)
-    return isSame(before, changes) ? before : tx.update('user', id, changes)
+    if (isSame(before, changes)) return before
+    await checkChange(tx, before, changes)
+    return tx.update('user', id, changes)
   })
   return oneUser(context, user)
 }
@@ -215,12 +218,7 @@ const list = scim({
     listAnswer({
       type: userType,
       request: context.request,
-      list: (condition, page) =>
-        context.services.tenancy.list(
-          'user',
-          { unremoved: true, condition: condition ? { all: [condition, unhidden] } : unhidden },
-          page,
-        ),
+      list: (condition, page) => context.services.tenancy.list('user', { unremoved: true, condition }, page),
       show: users => shownUsers(context, users),
     }),
 })
@@ -267,6 +265,7 @@ const remove = scim({
     const { request, id } = context
     await changing(context, async tx => {
       const user = await findUser(tx, id)
+      checkReach(user)
       if (request.headers.has('if-match')) checkVersion(request, versionOf(user, await teamsOf(tx, [id])))
       await tx.update('user', id, removalOf(user, tx.nowMs))
     })
