@@ -130,7 +130,9 @@ export function checkSameOrigin(headers: Headers, baseUrl: string | null, secure
   }
   const type = headers.get('content-type')?.replace(/;.*/s, '').trim().toLowerCase()
   if (type === 'application/json' || (type === undefined && !hasBody(headers))) return
-  if (type === 'multipart/form-data' && headers.get('sec-fetch-site') === 'same-origin') return
+  // Browsers do not name the site over plain http to another machine: there the `Origin` alone has said it.
+  const site = headers.get('sec-fetch-site')
+  if (type === 'multipart/form-data' && (site === 'same-origin' || (site === null && !secure))) return
   throw new GatewayError(
     'forbidden',
     'with a session, the body of a change must be `content-type: application/json`, since any page can send forms',

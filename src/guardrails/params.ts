@@ -1,5 +1,6 @@
 /** The fields of a guardrail, in LiteLLM's layout (https://docs.litellm.ai/docs/proxy/guardrails/quick_start). */
 import { z } from 'zod'
+import { isLinkLocal } from '../lib/no-proxy.ts'
 
 /** What a guardrail does; the second group is LiteLLM's names. */
 export const guardrailKinds = [
@@ -28,7 +29,11 @@ const action = z.enum(['mask', 'block', 'flag'])
 const entityAction = z.enum(['MASK', 'BLOCK', 'FLAG', 'mask', 'block', 'flag'])
 const word = z.string().min(1).max(200)
 const words = z.array(word).min(1).max(10_000)
-const address = z.url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
+const address = z
+  .url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
+  .refine(text => !URL.canParse(text) || !isLinkLocal(new URL(text).hostname), {
+    error: "must not be an address of this machine's own link, where metadata services hand out credentials",
+  })
 const count = z.number().int().min(0).max(100_000_000)
 
 /** The fields of `litellm_params`. */

@@ -21,6 +21,7 @@ import type { Clock } from '../lib/clock.ts'
 import { LoginAttempts } from './login-attempts.ts'
 import type { AdmittedAttempt, Attempt } from './login-attempts.ts'
 import { clientAddressOf } from './client-address.ts'
+import { normalPassword, passwordProblem } from './password-strength.ts'
 import { deviceCookie, knownDevice } from './device-cookie.ts'
 import type { RefusalRecord } from './refusal-record.ts'
 
@@ -160,20 +161,9 @@ async function setPassword(change: PasswordChange, gate: Gate, parts: LoginParts
   await passwords.setPassword(userId, await hashing.hash(password), actor, keepSessionId)
 }
 
-const passwordLengthMin = 12
-const passwordLengthMax = 256
-const passwordCharactersMin = 5
-
-/** Throws `unprocessable` for a password that is short, or the user's own name. */
+/** Throws `unprocessable` for a password that is short or easily guessed. */
 function checkPassword(password: string, { id, email, alias }: User): void {
-  const own = [id, email, alias].some(name => name?.toLowerCase() === password.toLowerCase())
-  const problem = own
-    ? 'must not be the name or address of the user'
-    : password.length < passwordLengthMin || password.length > passwordLengthMax
-      ? `must have ${passwordLengthMin} to ${passwordLengthMax} characters`
-      : new Set(password).size < passwordCharactersMin
-        ? `must have ${passwordCharactersMin} different characters`
-        : undefined
+  const problem = passwordProblem(password, [id, email, alias])
   if (problem !== undefined) throw unprocessable([{ loc: ['body', 'password'], msg: problem, type: 'invalid' }])
 }
 
@@ -184,7 +174,7 @@ function operatorProof({ account, password }: Login, { installation, settings }:
   if ((name === '' || name === operatorName) && installation.isMasterKey(password.trim()))
     return { isRight: true, user: null, method: 'master-key' }
   if (!operator || name !== operator.name) return undefined
-  const digest = (text: string) => installation.sign(`operator ${text}`)
+  const digest = (text: string) => installation.sign(`operator ${normalPassword(text)}`)
   const isRight = timingSafeEqual(digest(password), digest(operator.password.reveal()))
   return isRight ? { isRight, user: null, method: 'password' } : undefined
 }

@@ -6,6 +6,7 @@
 import { availableParallelism } from 'node:os'
 import { password as argon2 } from 'bun'
 import type { PasswordHashing, Turn } from '../core/sign-in/sign-in.ts'
+import { normalPassword } from './password-strength.ts'
 import { PasswordQueue } from './password-queue.ts'
 import { PasswordProcess } from './password-process.ts'
 
@@ -26,9 +27,10 @@ export function createPasswordHashing(): PasswordHashing {
   const apart = new PasswordProcess()
   const isKnown = (turn: Turn): boolean => turn === 'known'
   return {
-    hash: password => known.run(own, () => argon2.hash(password, cost)),
-    verify: (password, waiting, stored) =>
+    hash: password => known.run(own, () => argon2.hash(normalPassword(password), cost)),
+    verify: (written, waiting, stored) =>
       (isKnown(waiting.turn) ? known : strangers).run(waiting, async () => {
+        const password = normalPassword(written)
         const hash = await stored()
         const compared = hash ?? decoy
         const isRight = await (isKnown(waiting.turn)

@@ -110,6 +110,34 @@ test('a link ends with another one, when it is withdrawn, and with its user', as
   expect((await claim(third.token)).status).toBe(404)
 })
 
+test('a link ends when the user gets another address or another role, and with no other change', async () => {
+  const claim = (token: string) => newBrowser().json('POST', '/sign-in/claim', { token, password })
+  await addUser('mia', { user_email: 'mia@exmaple.com' })
+  for (const change of [{ user_email: 'mia@example.com' }, { user_role: 'proxy_admin' }, { user_email: null }]) {
+    const { token } = await invite('mia')
+    await admin('/user/update', { user_id: 'mia', ...change })
+    expect([change, (await claim(token)).status]).toEqual([change, 404])
+  }
+  const { token } = await invite('mia')
+  await admin('/user/update', { user_id: 'mia', user_alias: 'Mia', max_budget: 3 })
+  expect((await claim(token)).status).toBe(200)
+})
+
+test('a password that is tried first is refused, and one in two spellings of Unicode is one', async () => {
+  await addUser('nils')
+  const { token } = await invite('nils')
+  for (const tried of ['password1234', 'Nils-password-1'])
+    expect(await newBrowser().json('POST', '/sign-in/claim', { token, password: tried })).toMatchObject({
+      status: 422,
+      error: { message: expect.stringContaining('tried first') },
+    })
+  const composed = 'gr\u00fcne \u00c4pfel am Fluss'
+  const decomposed = composed.normalize('NFD')
+  expect((await newBrowser().json('POST', '/sign-in/claim', { token, password: decomposed })).status).toBe(200)
+  for (const [at, spelling] of [composed, decomposed].entries())
+    expect((await tryFrom(`10.77.0.${at}`, 'nils', spelling)).status).toBe(200)
+})
+
 test('users change their own password with the present one; other sessions end, this one goes on', async () => {
   await addUserWithPassword('dora')
   const [here, there] = [newBrowser(), newBrowser()]

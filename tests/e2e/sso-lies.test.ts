@@ -68,6 +68,13 @@ async function refusalOf(lies: Lies): Promise<string> {
   return sentence
 }
 
+/** The cookie of the only sign-in that a browser has under way. */
+function pendingOf({ cookies }: Browser): [name: string, value: string] {
+  const found = [...cookies].filter(([name]) => name.startsWith('modelgate_sign_in_'))
+  expect(found).toHaveLength(1)
+  return found[0]!
+}
+
 /** A token of the right claims, signed with a key that is not published. */
 async function signedByAnother(claims: Json): Promise<string> {
   const { privateKey } = await unpublishedKey()
@@ -82,6 +89,7 @@ const cases: Readonly<Record<string, () => Lies | Promise<Lies>>> = {
   'another issuer in the token': () => ({ claims: { iss: other.issuer } }),
   'another issuer on the way back': () => ({ answer: { iss: other.issuer } }),
   'no issuer on the way back, though it is announced': () => ({ answer: { iss: undefined } }),
+  'one audience, issued to another party': () => ({ claims: { azp: 'another-application' } }),
   'an expired token': () => ({ claims: { exp: nowSeconds() - 3600, iat: nowSeconds() - 7200 } }),
   'a token that is not valid yet': () => ({ claims: { nbf: nowSeconds() + 3600 } }),
   "a provider's clock that is an hour ahead": () => ({
@@ -116,6 +124,7 @@ const sentences: Readonly<Record<string, RegExp>> = {
   'a nonce of another sign-in': /another sign-in \(`nonce`\)/,
   'no nonce': /nonce.*missing/,
   'another audience': /another application \(`aud`\)/,
+  'one audience, issued to another party': /another application \(`azp`\)/,
   'another issuer in the token': /another issuer \(`iss`\)/,
   'an expired token': /expired.*clocks/,
   'a token that is not valid yet': /not valid yet.*clocks/,
@@ -145,11 +154,11 @@ test('an answer that comes back twice counts once, though a careless provider ta
   provider.lies = { careless: true }
   const browser = new Browser()
   const away = await browser.open(`${gateway.url}/sso/key/generate`)
-  const cookie = browser.cookies.get('modelgate_sign_in')!
+  const [name, cookie] = pendingOf(browser)
   const back = returnedTo(gateway.url, provider.answer(away.headers.get('location')!))
   expect((await browser.open(back)).status).toBe(302)
   const thief = new Browser()
-  thief.cookies.set('modelgate_sign_in', cookie)
+  thief.cookies.set(name, cookie)
   const asked = provider.tokensAsked()
   expect(await refused(await thief.open(back, inPage), thief)).toContain('has come back before')
   expect(provider.tokensAsked()).toBe(asked)
@@ -161,13 +170,19 @@ test('an answer that another browser began, or none, or this one for another sig
   const back = returnedTo(gateway.url, provider.answer(away.headers.get('location')!))
   expect(await refused(await victim.open(back, inPage), victim)).toContain('has not begun this sign-in')
   await victim.open(`${gateway.url}/sso/key/generate`)
-  const foreign = await refused(await victim.open(back, inPage), victim)
+  expect(await refused(await victim.open(back, inPage), victim)).toContain('has not begun this sign-in')
+  // Under the name of the victim's own cookie it is another sign-in all the same.
+  const mixed = new URL(back)
+  const [own] = pendingOf(victim)
+  mixed.searchParams.set('state', `${own.slice(-8)}${mixed.searchParams.get('state')!.slice(8)}`)
+  const foreign = await refused(await victim.open(mixed.href, inPage), victim)
   expect(foreign).toContain('belongs to another sign-in')
   await expectAudited(foreign)
   const changed = new Browser()
-  const [text = '', signature = ''] = attacker.cookies.get('modelgate_sign_in')!.split('.')
+  const [name, cookie] = pendingOf(attacker)
+  const [text = '', signature = ''] = cookie.split('.')
   const pending = { ...(JSON.parse(Buffer.from(text, 'base64url').toString()) as Json), returnTo: '//evil.example' }
-  changed.cookies.set('modelgate_sign_in', `${Buffer.from(JSON.stringify(pending)).toString('base64url')}.${signature}`)
+  changed.cookies.set(name, `${Buffer.from(JSON.stringify(pending)).toString('base64url')}.${signature}`)
   expect(await refused(await changed.open(back, inPage), changed)).toContain('has not begun this sign-in')
 })
 
@@ -181,6 +196,47 @@ test('a code of one provider is never sent to the other', async () => {
   const back = returnedTo(gateway.url, provider.answer(location))
   expect(await refused(await browser.open(back, inPage), browser)).toMatch(/issuer|protocol/)
   expect([provider.tokensAsked(), other.tokensAsked()]).toEqual(before)
+})
+
+test('sign-ins of several tabs each come to their end, and leave no cookie', async () => {
+  const browser = new Browser()
+  const begin = async () => (await browser.open(`${gateway.url}/sso/key/generate`)).headers.get('location')!
+  const tabs = [await begin(), await begin(), await begin()]
+  for (const location of tabs) {
+    const back = await browser.open(returnedTo(gateway.url, provider.answer(location)))
+    expect([back.status, back.headers.get('location')]).toEqual([302, `${gateway.url}/ui/`])
+  }
+  expect([...browser.cookies.keys()].filter(name => name.startsWith('modelgate_sign_in'))).toEqual([])
+  for (let at = 0; at < 20; at++) await begin()
+  expect([...browser.cookies.keys()].filter(name => name.startsWith('modelgate_sign_in'))).toHaveLength(4)
+  expect((await signInWith(browser, gateway.url, provider)).status).toBe(302)
+})
+
+test('a provider that cannot be reached, or answers nonsense, is refused with what happened', async () => {
+  const gone = await startProvider()
+  const entry = `{ name: gone, issuer: "${gone.issuer}", client_id: ${clientId}, client_secret: ${clientSecret} }`
+  const alone = await startGateway({ config: `model_list: []\ngeneral_settings:\n  sso:\n    - ${entry}\n` })
+  try {
+    const away = await new Browser().open(`${alone.url}/sso/key/generate`)
+    expect(away.status).toBe(302)
+    const browser = new Browser()
+    const begun = await browser.open(`${alone.url}/sso/key/generate`)
+    const back = returnedTo(alone.url, gone.answer(begun.headers.get('location')!))
+    gone.stop()
+    const sentence = await refused(await browser.open(back, inPage), browser)
+    expect(sentence).not.toContain('omething went wrong')
+    expect(sentence).toMatch(/connect|refused|reach/i)
+  } finally {
+    await alone.stop()
+  }
+  const never = await startGateway({ config: `model_list: []\ngeneral_settings:\n  sso:\n    - ${entry}\n` })
+  try {
+    const browser = new Browser()
+    const sentence = await refused(await browser.open(`${never.url}/sso/key/generate`, inPage), browser)
+    expect(sentence).toMatch(/'gone' could not be asked: .*(connect|refused|reach)/i)
+  } finally {
+    await never.stop()
+  }
 })
 
 test('after the sign-in the browser goes to no other host', async () => {

@@ -123,6 +123,23 @@ describe('by API', () => {
         'guardrail.litellm_params.patterns.0.pattern',
         'looks ahead',
       ],
+      ...[
+        'http://169.254.169.254/latest',
+        'http://2852039166/',
+        'http://[::ffff:169.254.169.254]/',
+        'http://metadata.google.internal',
+        'http://[fd00:ec2::254]/',
+      ].flatMap(
+        at =>
+          [
+            [{ guardrail: 'webhook', mode: 'pre_call', api_base: at }, 'guardrail.litellm_params.api_base', 'own link'],
+            [
+              { guardrail: 'presidio', mode: 'pre_call', presidio_analyzer_api_base: at },
+              'guardrail.litellm_params.presidio_analyzer_api_base',
+              'own link',
+            ],
+          ] as const,
+      ),
       [{ ...params, api_key: 'os.environ/HOME' }, 'guardrail.litellm_params.api_key', 'send the value'],
     ] as const) {
       const refused = await send('POST', '/guardrails', { guardrail: { guardrail_name: 'x', litellm_params: fields } })

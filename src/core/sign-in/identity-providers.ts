@@ -172,8 +172,8 @@ export class IdentityRefusal extends GatewayError {
 export interface SignInBeginning {
   /** The page of the provider. */
   readonly location: string
-  /** Binds the way back to this browser. */
-  readonly setCookie: string
+  /** The values of `set-cookie` that bind the way back to this browser. */
+  readonly cookies: readonly string[]
 }
 
 /** A person who came back from a provider. */
@@ -183,8 +183,8 @@ export interface SignInEnd {
   readonly provider: string
   /** A path of the gateway where the browser goes on. */
   readonly returnTo: string
-  /** The value of `set-cookie` by which the browser keeps what the provider is shown at the end. */
-  readonly cookie: string
+  /** The values of `set-cookie` by which the browser keeps what the provider is shown at the end, and nothing else. */
+  readonly cookies: readonly string[]
 }
 
 /** A browser that comes back from a provider. */

@@ -52,9 +52,14 @@ function ask(email: string, request: HttpRequest, services: Services): void {
   // Of an address that is asked about too often nothing more is said, or a stranger would learn that it is known.
   const address = asciiLower(email.trim())
   if (limits.resetsOfAddress.take(address) > 0) return
-  // Behind the answer: how long it takes must not show it, either. A mail that fails is in the log (`app/mail.ts`).
-  void send(address, services).catch(() => {})
+  // How long it takes must not show it, either: what is done begins at a time that no question decides on. A mail that
+  // fails is in the log (`app/mail.ts`).
+  setTimeout(() => void send(address, services).catch(() => {}), delayMsMin + Math.random() * delayMsRange)
 }
+
+/** Longer than an answer takes, and than the one to a question that is sent at once behind it. */
+const delayMsMin = 1000
+const delayMsRange = 2000
 
 /** Only users who have a password: to others, who come by single sign-on, it would be a way around that. */
 async function send(address: string, services: Services): Promise<void> {

@@ -45,11 +45,11 @@ const begin: Endpoint = {
       // Without a provider there are other ways in.
       if (singleSignOn.providers().length === 0) return redirect(singleSignOn.pageAt(loginPath, request))
       const provider = request.query.get('provider')
-      const { location, setCookie } = await singleSignOn.begin(
+      const { location, cookies } = await singleSignOn.begin(
         { provider, returnTo: request.query.get('return_to') },
         request,
       )
-      return redirect(location, [setCookie])
+      return redirect(location, cookies)
     }),
 }
 
@@ -76,10 +76,10 @@ const callback: Endpoint = {
       if (retryAfterMs > 0)
         throw new GatewayError('rate-limited', 'too many sign-ins from this address have failed', { retryAfterMs })
       const returned = { path: request.path, query: request.query, provenUserId: await signIn.userOf(request) }
-      const { userId, returnTo, cookie } = await singleSignOn.finish(returned, request)
+      const { userId, returnTo, cookies } = await singleSignOn.finish(returned, request)
       returns.giveBack(attempts)
       const { setCookie } = await signIn.signIn({ userId, method: 'sso', request })
-      return redirect(singleSignOn.pageAt(returnTo, request), [setCookie, cookie])
+      return redirect(singleSignOn.pageAt(returnTo, request), [setCookie, ...cookies])
     }),
 }
 

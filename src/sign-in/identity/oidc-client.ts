@@ -112,11 +112,18 @@ export class OidcClient {
     const { compactVerify } = await import('jose')
     await this.#keys.verified(find => compactVerify(tokens.id_token!, find, { algorithms: signatureAlgorithms }))
     this.#checkClock(claims.iat)
+    this.#checkParty(claims)
     const { userinfo_endpoint: userinfo } = configuration.serverMetadata()
     const identity = { issuer: claims.iss, idToken: tokens.id_token! }
     if (userinfo === undefined || hasAllClaims(claims, this.provider.claims)) return { ...identity, claims }
     const more = await fetchUserInfo(configuration, tokens.access_token, claims.sub)
     return { ...identity, claims: joinedClaims(claims, more) }
+  }
+
+  /** OpenID Connect Core 1.0, 3.1.3.7: the library looks at it only where there are several audiences. */
+  #checkParty({ azp }: Claims): void {
+    if (azp === undefined || azp === this.provider.clientId) return
+    throw new IdentityRefusal('the ID token was issued to another application (`azp`)')
   }
 
   /** The library takes a token of any age for new: one from the future shows that a clock is wrong. */

@@ -44,11 +44,14 @@ export function providerFetch(transport: Transport, proxies: () => ProxyRules | 
   }
 }
 
-/** Why a provider could not be asked, for an administrator. */
+/** Why a provider could not be asked, for an administrator. The libraries put what happened behind a word of theirs. */
 export function fetchProblem(thrown: unknown): string {
-  if (thrown instanceof GatewayError) return thrown.message
+  for (let one = thrown, depth = 0; one instanceof Error && depth < causesMax; one = one.cause, depth++)
+    if (one instanceof GatewayError) return one.message
   return thrown instanceof Error ? thrown.message : String(thrown)
 }
+
+const causesMax = 5
 
 function bytesOf(body: unknown): Uint8Array | undefined {
   if (body === undefined || body === null) return undefined

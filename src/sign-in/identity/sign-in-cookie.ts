@@ -31,24 +31,70 @@ export interface PendingSignIn {
 /** Long enough for a password and a second factor. */
 export const pendingSeconds = 600
 const cookieLengthMax = 4000
+/** Sign-ins that a browser may have under way, in its tabs; of more the oldest end, so that no head gets too long. */
+const pendingMax = 4
 /** Nothing else that the gateway signs begins so. */
 const purpose = 'sign-in-cookie:'
-const names = { secureName: '__Host-modelgate_sign_in', plainName: 'modelgate_sign_in' }
+const secureName = '__Host-modelgate_sign_in'
+const plainName = 'modelgate_sign_in'
+/** Of a state that this gateway has made. */
+const tagForm = /^[\w-]{8}/
 
-/** The value of `set-cookie`. Lax: the way back comes from another site. Throws `forbidden` as `setCookie` does. */
-export function pendingCookie(pending: PendingSignIn, headers: Headers, baseUrl: string | null, sign: Signer): string {
-  const text = Buffer.from(JSON.stringify(pending)).toString('base64url')
-  const value = `${text}.${sign(`${purpose}${text}`).toString('base64url')}`
-  return setCookie(headers, baseUrl, { ...names, value, sameSite: 'Lax', maxAgeSeconds: pendingSeconds })
+/** Each sign-in has its own, so that one in another tab does not end it. */
+function namesOf(tag: string) {
+  return { secureName: `${secureName}_${tag}`, plainName: `${plainName}_${tag}` }
 }
 
-/** What a browser's cookie says; undefined = there is none, or this installation has not signed it. */
-export function readPendingCookie(headers: Headers, baseUrl: string | null, sign: Signer): PendingSignIn | undefined {
-  const value = shownCookie(headers, baseUrl, names)
-  if (value === undefined || value.length > cookieLengthMax) return undefined
+/** The values of `set-cookie`. Lax: the way back comes from another site. Throws `forbidden` as `setCookie` does. */
+export function pendingCookies(
+  pending: PendingSignIn,
+  headers: Headers,
+  baseUrl: string | null,
+  sign: Signer,
+): readonly string[] {
+  const text = Buffer.from(JSON.stringify(pending)).toString('base64url')
+  const value = `${text}.${sign(`${purpose}${text}`).toString('base64url')}`
+  const set = { ...namesOf(tagOf(pending.state)!), value, sameSite: 'Lax', maxAgeSeconds: pendingSeconds } as const
+  const surplus = shownPending(headers, baseUrl, sign).slice(pendingMax - 1)
+  return [setCookie(headers, baseUrl, set), ...surplus.map(one => endedCookie(one.state, headers, baseUrl))]
+}
+
+/** The value of `set-cookie` that removes what a browser went away with. */
+export function endedCookie(state: string, headers: Headers, baseUrl: string | null): string {
+  return setCookie(headers, baseUrl, { ...namesOf(tagOf(state) ?? ''), value: '', sameSite: 'Lax' })
+}
+
+/**
+ * What the browser's cookie says of the sign-in with this state; undefined = there is none, or this installation has not
+ * signed it.
+ */
+export function readPendingCookie(
+  state: string | null,
+  headers: Headers,
+  baseUrl: string | null,
+  sign: Signer,
+): PendingSignIn | undefined {
+  const tag = tagOf(state ?? '')
+  const value = tag === undefined ? undefined : shownCookie(headers, baseUrl, namesOf(tag))
+  return value === undefined ? undefined : opened(value, sign)
+}
+
+const tagOf = (state: string): string | undefined => tagForm.exec(state)?.[0]
+
+function opened(value: string, sign: Signer): PendingSignIn | undefined {
+  if (value.length > cookieLengthMax) return undefined
   const [text = '', signature = ''] = value.split('.')
   const sent = Buffer.from(signature, 'base64url')
   const right = sign(`${purpose}${text}`)
   if (sent.length !== right.length || !timingSafeEqual(sent, right)) return undefined
   return JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as PendingSignIn
 }
+
+/** Those that the browser has under way, newest first. */
+function shownPending(headers: Headers, baseUrl: string | null, sign: Signer): PendingSignIn[] {
+  const tags = new Set<string>()
+  for (const [, tag] of (headers.get('cookie') ?? '').matchAll(cookieForm)) tags.add(tag!)
+  const found = [...tags].flatMap(tag => readPendingCookie(tag, headers, baseUrl, sign) ?? [])
+  return found.toSorted((one, other) => other.endMs - one.endMs)
+}
+const cookieForm = /(?:^|;)\s*(?:__Host-)?modelgate_sign_in_([\w-]{8})=/g

@@ -23,7 +23,7 @@ import { claimedIssuer, mappedIds, subjectsOf } from './claims.ts'
 import { IdTokenCookie } from './id-token-cookie.ts'
 import { OidcClient } from './oidc-client.ts'
 import type { ProviderFetch } from './provider-fetch.ts'
-import { pendingCookie, pendingSeconds, readPendingCookie } from './sign-in-cookie.ts'
+import { endedCookie, pendingCookies, pendingSeconds, readPendingCookie } from './sign-in-cookie.ts'
 import type { PendingSignIn } from './sign-in-cookie.ts'
 import type { Signer } from '../../lib/signer.ts'
 
@@ -88,13 +88,13 @@ class SignOn implements SingleSignOn {
       returnTo: returnPath(returnTo) ?? startPage,
       endMs: clock.epochMs() + pendingSeconds * 1000,
     }
-    const setCookie = pendingCookie(pending, headers, this.#baseUrl, sign)
+    const cookies = pendingCookies(pending, headers, this.#baseUrl, sign)
     const location = await client.address(pending, this.#at(pending.callback, headers))
-    return { location, setCookie }
+    return { location, cookies }
   }
 
   async finish(returned: SignInReturn, browser: SignInBrowser): Promise<SignInEnd> {
-    const pending = this.#begun(browser)
+    const pending = this.#begun(returned.query.get('state'), browser)
     const { provider } = pending
     const finishing = this.#finishing.get(provider) ?? 0
     if (finishing >= finishingMax)
@@ -159,8 +159,8 @@ class SignOn implements SingleSignOn {
   }
 
   /** What this browser went away with. Throws IdentityRefusal, which has no audit row: no sign-in was begun. */
-  #begun({ headers }: SignInBrowser): PendingSignIn {
-    const pending = readPendingCookie(headers, this.#baseUrl, this.#parts.sign)
+  #begun(state: string | null, { headers }: SignInBrowser): PendingSignIn {
+    const pending = readPendingCookie(state, headers, this.#baseUrl, this.#parts.sign)
     if (pending) return pending
     throw new IdentityRefusal(
       `this browser has not begun this sign-in, or does not keep cookies; ${again}. Administrators: is ` +
@@ -209,8 +209,11 @@ class SignOn implements SingleSignOn {
       actor: signInActor(provider.name),
       provenUserId,
     })
-    const cookie = this.#idTokens.write(idToken, headers, this.#baseUrl)
-    return { userId: user.id, provider: provider.name, returnTo: pending.returnTo, cookie }
+    const cookies = [
+      this.#idTokens.write(idToken, headers, this.#baseUrl),
+      endedCookie(pending.state, headers, this.#baseUrl),
+    ]
+    return { userId: user.id, provider: provider.name, returnTo: pending.returnTo, cookies }
   }
 
   /** A refusal stands also where its row cannot be written. */

@@ -120,6 +120,11 @@ function refusalEntry(refusal: RefusedSignIn, atMs: number): Omit<AuditEntry, 'i
 /** Removes what a user could sign in with, in the transaction that deletes the user. */
 export async function deletePasswordOfUser(tx: SQL, userId: string): Promise<void> {
   await tx`delete from user_passwords where user_id = ${userId}`
+  await deletePasswordLinksOf(tx, userId)
+}
+
+/** Ends the links by which the user could set a password. */
+export async function deletePasswordLinksOf(tx: SQL, userId: string): Promise<void> {
   await tx`delete from password_links where user_id = ${userId}`
 }
 
@@ -136,7 +141,7 @@ async function setPassword(tx: SQL, { userId, hash, actor, nowMs, keepSessionId 
   await tx`
     insert into user_passwords (user_id, hash, changed_at_ms) values (${userId}, ${hash}, ${nowMs})
     on conflict (user_id) do update set hash = excluded.hash, changed_at_ms = excluded.changed_at_ms`
-  await tx`delete from password_links where user_id = ${userId}`
+  await deletePasswordLinksOf(tx, userId)
   const before = had.length > 0 ? { changed_at: null } : null
   const after = { changed_at: new Date(nowMs).toISOString() }
   const action = before ? 'updated' : 'created'
@@ -147,7 +152,7 @@ async function setPassword(tx: SQL, { userId, hash, actor, nowMs, keepSessionId 
 /** Those that have ended, and all of the user. */
 async function deleteLinks(tx: SQL, userId: string | null, nowMs: number): Promise<void> {
   await tx`delete from password_links where end_ms <= ${nowMs}`
-  if (userId !== null) await tx`delete from password_links where user_id = ${userId}`
+  if (userId !== null) await deletePasswordLinksOf(tx, userId)
 }
 
 async function insertLink(tx: SQL, link: PasswordLink, hash: string, actor: ChangeActor): Promise<void> {

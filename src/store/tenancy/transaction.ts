@@ -22,7 +22,7 @@ import type {
 import { toNumber } from '../database/open.ts'
 import { checkQuota } from '../keys/keys.ts'
 import { deleteConversationsOf } from '../objects/conversations.ts'
-import { deletePasswordOfUser } from '../sign-in/passwords.ts'
+import { deletePasswordLinksOf, deletePasswordOfUser } from '../sign-in/passwords.ts'
 import { endSessionsOfUser } from '../sign-in/sessions.ts'
 import { writeAudit } from './audit.ts'
 import { keySubject, membershipSubject, nextRevision, noteChange, tenantSubject } from './changes.ts'
@@ -172,6 +172,7 @@ export class SqlTransaction implements TenancyTransaction {
     }
     if (isRemoved(kind, before) && !isRemoved(kind, after) && !isOfAnother(kind, before, after))
       await endRemovalsOf(this.#tx, id)
+    if (isReachedOtherwise(kind, before, after)) await deletePasswordLinksOf(this.#tx, id)
     if (isOfAnother(kind, before, after)) {
       await deleteLinksOf(this.#tx, id)
       await endSessionsOfUser(this.#tx, id, { actor: this.#actor, nowMs: this.nowMs })
@@ -425,6 +426,13 @@ const isOfAnother = (kind: TenantKind, before: Tenants[TenantKind], after: Tenan
   'ssoUserId' in after &&
   before.ssoUserId !== null &&
   after.ssoUserId !== before.ssoUserId
+
+/** Links that were mailed to another address, or for other rights, set no password any more. */
+const isReachedOtherwise = (kind: TenantKind, before: Tenants[TenantKind], after: Tenants[TenantKind]): boolean =>
+  kind === 'user' &&
+  'email' in before &&
+  'email' in after &&
+  (before.email !== after.email || before.role !== after.role)
 
 function checkVersion(is: number, expected: number | undefined): void {
   if (expected === undefined || expected === is) return
