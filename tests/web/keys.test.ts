@@ -310,11 +310,13 @@ describe.skipIf(!hasChromium)('the page of keys', () => {
     await confirm.waitFor({ state: 'detached' })
     await page.keyboard.press('Escape')
     await page.keyboard.press('c')
-    await page.getByRole('dialog', { name: 'Create key' }).waitFor()
+    // What is said in the corner is a dialog, too.
+    const form = page.getByRole('dialog', { name: 'Create key' })
+    await form.waitFor()
     await typeAtFocus(page, 'never-made')
     await page.keyboard.press('Enter')
-    await page.getByRole('dialog').getByText('This device is offline: nothing was sent').waitFor()
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await form.getByText('This device is offline: nothing was sent').waitFor()
+    await form.getByRole('button', { name: 'Cancel' }).click()
     const before = sent.length
     await context.setOffline(false)
     // What is read again when the network is back is on its way after what would be sent again.
