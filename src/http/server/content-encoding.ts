@@ -32,10 +32,6 @@ class EncodedBody implements RequestBody {
     return this.#incoming.ended
   }
 
-  get ended(): boolean {
-    return this.#incoming.ended
-  }
-
   read(bytesMax: number, reader: BodyReader): void {
     this.#whole(bytesMax).then(
       bytes => reader.whole(bytes),
