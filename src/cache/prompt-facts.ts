@@ -62,9 +62,9 @@ const known: ReadonlySet<string> = new Set(['i', ...commonest, ...common])
 const knownShareMin = 0.6
 
 /**
- * Numbers, signs, quotations, names, telling words and all words that are not common ones, in their order: prompts whose
- * facts differ are different questions, however alike their embeddings are. undefined = the prompt is not English, so
- * that nothing is known of what its words turn around: it shares an answer with an equal one alone.
+ * Numbers, signs, quotations, names, telling words and all words that are not common ones, in their order: prompts
+ * whose facts differ are different questions, however alike their embeddings are. undefined = the prompt is not
+ * English, so that nothing is known of what its words turn around: it shares an answer with an equal one alone.
  */
 export function factsOf(prompt: string): string | undefined {
   const text = prompt.normalize('NFKC').replaceAll(contraction, '')

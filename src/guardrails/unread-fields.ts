@@ -55,8 +55,8 @@ export function unreadTexts(
 }
 
 /**
- * What vendors and the gateway make up: letters, digits and signs of base64 and of ids without a blank, and no number of
- * a person's in digits alone, as of a card or an account.
+ * What vendors and the gateway make up: letters, digits and signs of base64 and of ids without a blank, and no number
+ * of a person's in digits alone, as of a card or an account.
  */
 const isMadeUp = (text: string): boolean => /^[\w+/=.:|-]*$/.test(text) && !/^\D*\d[\d-]{7,}\D{0,3}$/.test(text)
 

@@ -123,10 +123,12 @@ const remedies = {
     '`router_settings.provider_budget_config`',
   mocks: 'its calls would go to the upstream; take the entry out, or use a built-in model (`local/...`)',
   hooks:
-    'what only records stands in `success_callback`, and what refuses or changes calls is a guardrail (docs/guardrails.md) or a policy of your own (docs/policies.md)',
+    'what only records stands in `success_callback`, and what refuses or changes calls is a guardrail ' +
+    '(docs/guardrails.md) or a policy of your own (docs/policies.md)',
   teams: 'give teams their models, limits and members one by one (POST /team/new, POST /team/member_add)',
   keyRules:
-    '`settings.upperbound_key_generate_params` bounds new keys, `enforced_params` of a key says what its calls must have',
+    '`settings.upperbound_key_generate_params` bounds new keys, `enforced_params` of a key says what its calls must ' +
+    'have',
   endlessBudgets: 'a budget without `budget_duration` never begins anew',
   ownPolicies: 'write it as a policy of your own (docs/policies.md)',
   routes: 'keys have `allowed_routes`; other paths are restricted in front of the gateway',
@@ -354,10 +356,11 @@ export const keysWithoutFunction: ReadonlyMap<string, string> = new Map(remedies
 /** Callbacks of LiteLLM's that only record; its others can refuse or change calls. */
 const recorders = new Set(
   (
-    'langfuse langfuse_otel langsmith helicone datadog datadog_llm_observability prometheus sentry posthog otel s3 s3_v2 ' +
-    'gcs_bucket gcs_pubsub azure_storage arize arize_phoenix braintrust lunary athina galileo mlflow opik logfire ' +
-    'literal_ai wandb traceloop slack supabase promptlayer openmeter lago dynamodb sqs generic_api opentelemetry agentops ' +
-    'humanloop deepeval aws_sqs cloudzero'
+    'langfuse langfuse_otel langsmith helicone datadog datadog_llm_observability prometheus sentry posthog otel s3 ' +
+    's3_v2 gcs_bucket gcs_pubsub azure_storage arize arize_phoenix braintrust lunary athina galileo mlflow opik ' +
+    'logfire ' +
+    'literal_ai wandb traceloop slack supabase promptlayer openmeter lago dynamodb sqs generic_api ' +
+    'opentelemetry agentops humanloop deepeval aws_sqs cloudzero'
   ).split(' '),
 )
 

@@ -275,8 +275,8 @@ const modelInfo = z.strictObject(
       team_id: text
         .optional()
         .describe(
-          'The team whose keys alone may call the model; a key of another team, or of none, does not see it. It stands ' +
-            'in the place of a shared model of its name.',
+          'The team whose keys alone may call the model; a key of another team, or of none, does not see it. It ' +
+            'stands in the place of a shared model of its name.',
         ),
       team_public_model_name: modelName
         .optional()

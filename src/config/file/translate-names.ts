@@ -41,8 +41,8 @@ interface Reading {
 }
 
 /**
- * Adds a mistake where a key is given under two names and for one that restricts and is not enforced here, and a warning
- * for each other key that has no effect.
+ * Adds a mistake where a key is given under two names and for one that restricts and is not enforced here, and a
+ * warning for each other key that has no effect.
  */
 export function translateNames(value: unknown, reading: Reading): NamedFile {
   const written = new Map<string, string>()

@@ -1,7 +1,7 @@
 /**
  * References to secrets in models and credentials that are made by API. An administrator of models must not learn
  * secrets of the gateway or its machine by having them sent to an address of their own: variables that
- * nobody released, files outside of the allowed directories and commands are refused.
+ * the configuration does not release, files outside of the allowed directories and commands are refused.
  */
 import { resolve, sep } from 'node:path'
 import { lazy } from '../../lib/lazy.ts'
@@ -20,7 +20,7 @@ export interface ApiReferences {
   readonly directories: readonly string[]
 }
 
-/** Variables in which providers' rows look for keys; whoever makes models uses them without naming them, too. */
+/** Variables in which providers' rows look for keys; a model without `api_key` uses them without naming them. */
 const keyVariables = lazy(() => new Set([...providers.values()].flatMap(one => one.apiKeyEnv)))
 
 /** Variables of accounts by the fields that they fill; in other fields they would be sent as they are. */

@@ -3,9 +3,9 @@
 /**
  * Fields by which hosts let a client choose another model, route, plugin or data source than the operator's: OpenRouter
  * (models, route, provider, plugins, preset, transforms), Vercel (providerOptions), LiteLLM (model_list, deployment_id,
- * mock_response, allowed_model_region, extra_body), Azure (data_sources), xAI (search_parameters), DashScope (enable_search), Groq
- * (compound_custom, search_settings), Together (safety_model), Mistral (agent_id), servers of adapters (lora_path,
- * lora_request, adapter_id, adapter_source). Sources: each host's API reference.
+ * mock_response, allowed_model_region, extra_body), Azure (data_sources), xAI (search_parameters), DashScope
+ * (enable_search), Groq (compound_custom, search_settings), Together (safety_model), Mistral (agent_id), servers of
+ * adapters (lora_path, lora_request, adapter_id, adapter_source). Sources: each host's API reference.
  */
 const routingNames = [
   ...['models', 'route', 'provider', 'plugins', 'preset', 'transforms', 'providerOptions', 'provider_options'],

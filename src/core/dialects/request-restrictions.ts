@@ -1,6 +1,6 @@
 /**
- * Fields by which a client says where its data may not go, who may not serve it or what it may not cost. A call goes out
- * with them or not at all: left out as a field that the upstream does not take, they would allow what they forbid.
+ * Fields by which a client says where its data may not go, who may not serve it or what it may not cost. A call goes
+ * out with them or not at all: left out as a field that the upstream does not take, they would allow what they forbid.
  */
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
@@ -35,7 +35,7 @@ const openrouterMembers: Members = {
   maxPrice: isGiven,
 }
 
-/** Vercel's `providerOptions.gateway` ("Zero data retention", "Disallow prompt training", "Provider options", 2026-11). */
+/** Vercel's `providerOptions.gateway` ("Zero data retention", "Disallow prompt training", "Provider options", 2026). */
 const gatewayMembers: Members = { zeroDataRetention: isGiven, disallowPromptTraining: isGiven, only: isGiven }
 
 /** The restricting members of an object; undefined = none. */

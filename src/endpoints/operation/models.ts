@@ -83,7 +83,7 @@ export const modelNew: Endpoint = {
   },
 }
 
-/** Throws 422 for a team that does not exist: nobody could call its model. */
+/** Throws 422 for a team that does not exist: no key could call its model. */
 async function checkTeam({ tenancy }: Services, { deployment: { teamId } }: CheckedModel): Promise<void> {
   if (teamId === undefined || (await tenancy.find('team', teamId))) return
   throw unprocessable([

@@ -171,8 +171,8 @@ function restrictionRefused(fields: readonly string[], model: string): GatewayEr
     fields.map(name => ({
       loc: ['body', ...name.split('.')],
       msg:
-        `restricts how the call is served, which the upstream of the model '${model}' cannot be told; leave it out, or ` +
-        'use a model whose upstream honours it',
+        `restricts how the call is served, which the upstream of the model '${model}' cannot be told; leave it out, ` +
+        'or use a model whose upstream honours it',
       type: 'unsupported',
     })),
   )

@@ -65,8 +65,8 @@ export function endedCookie(state: string, headers: Headers, baseUrl: string | n
 }
 
 /**
- * What the browser's cookie says of the sign-in with this state; undefined = there is none, or this installation has not
- * signed it.
+ * What the browser's cookie says of the sign-in with this state; undefined = there is none, or this installation has
+ * not signed it.
  */
 export function readPendingCookie(
   state: string | null,
