@@ -296,9 +296,9 @@ function recordedAndOwn(
   return { recording: recordBodies({ sink, dialects: clientDialects, chatBodyOf, answersChangeLater }), own }
 }
 
-function limitsOver({ tenants, limits: { limiter, spendWriter } }: Store, current: CurrentConfiguration) {
+function limitsOver({ tenants, sharedClock, limits: { limiter, spendWriter } }: Store, current: CurrentConfiguration) {
   const limits = createCallLimits(tenants, spendWriter)
-  return { limiter, limits, budgets: createBudgetCheck({ limiter, clock, limits, current }) }
+  return { limiter, limits, sharedClock, budgets: createBudgetCheck({ limiter, clock: sharedClock, limits, current }) }
 }
 
 function guardrailsOver(

@@ -1,6 +1,6 @@
 /** Opens what counts limits and budgets: in this process, or over Redis for all replicas. */
 import { randomBytes } from 'node:crypto'
-import { systemClock as clock } from '../lib/clock.ts'
+import type { Clock } from '../lib/clock.ts'
 import { tickClock } from '../lib/end-of-tick.ts'
 import type { Limiter } from '../core/tenancy/limits.ts'
 import type { WithoutRedis } from '../core/settings.ts'
@@ -39,6 +39,8 @@ interface LimitsOptions {
   /** Names the installation in a Redis that others may use, too. */
   readonly installation: string
   readonly database: Database
+  /** By which periods of budgets begin on all replicas. */
+  readonly sharedClock: Clock
   readonly ledger: JournalledLedger
   readonly logger: Logger
   withoutRedis(): WithoutRedis
@@ -46,11 +48,11 @@ interface LimitsOptions {
 
 /** Never rejects: an unreachable Redis does not prevent the start. */
 export async function openLimits(options: LimitsOptions): Promise<Limits> {
-  const { redisUrl, database, ledger, logger } = options
+  const { redisUrl, database, ledger, logger, sharedClock } = options
   const spendWriter = randomBytes(9).toString('base64url')
   let listener: (alert: SoftBudgetAlert) => void = () => {}
   const budgets = new BudgetCounters({
-    clock,
+    clock: sharedClock,
     spend: openBudgetSpend({ database, ledger, writer: spendWriter }),
     softReached: (scope, spentNanoUsd) =>
       void notifyOnce({ scope, spentNanoUsd }, { database, logger, notify: alert => listener(alert) }),
@@ -60,7 +62,7 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
     limiter: redis ?? new MemoryLimiter(tickClock, budgets),
     redis,
     spendWriter,
-    survey: createBudgetSurvey({ database, clock }),
+    survey: createBudgetSurvey({ database, clock: sharedClock }),
     onSoftBudget: newListener => void (listener = newListener),
   }
 }

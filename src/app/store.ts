@@ -158,7 +158,7 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
   const withoutRedis = () => settings().limitsWithoutRedis
   const { redisUrl } = options
   const name = installation.sign('name in Redis').toString('hex', 0, installationNameBytes)
-  const limits = await openLimits({ redisUrl, installation: name, database, ledger, logger, withoutRedis })
+  const limits = await openLimits({ redisUrl, installation: name, ...opened, ledger, logger, withoutRedis })
   keys.followTenancy(() => limits.survey.changed())
   const troubleClaims =
     redisUrl === undefined ? undefined : createTroubleClaims({ redisUrl, installation: name, database, clock })
@@ -225,7 +225,7 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept,
   let takesChanges = true
   let directory: KeyCache | undefined
   const changed = (subjects: readonly string[], revision?: number) => directory?.changed(subjects, revision)
-  const { tenancy, tenants } = openTenancy(database, changed)
+  const { tenancy, tenants } = openTenancy({ database, sharedClock }, changed)
   const signingIn = { database, clock, hashKey: installation.hashKey, onChange: changed }
   const sessions = createSessionStore(signingIn)
   const passwords = createPasswordStore(signingIn)
@@ -283,8 +283,11 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept,
 }
 
 /** `changed` is called with what this process has changed. */
-function openTenancy(database: Database, changed: (subjects: readonly string[]) => void) {
-  const tenancy = createTenancyStore({ database, clock, onChange: changed })
+function openTenancy(
+  { database, sharedClock }: Pick<TimedDatabase, 'database' | 'sharedClock'>,
+  changed: (subjects: readonly string[]) => void,
+) {
+  const tenancy = createTenancyStore({ database, clock: sharedClock, onChange: changed })
   return { tenancy, tenants: new CallerLoader(tenancy) }
 }
 

@@ -9,6 +9,7 @@ import { chargeBatch } from './limits/reserve-batch.ts'
 
 interface ChargeParts {
   readonly limiter: Limiter
+  /** That of all replicas, by which periods begin. */
   readonly clock: Clock
   readonly limits: CallLimits
 }

@@ -45,6 +45,8 @@ export interface AdmissionParts {
   /** How old the texts of keys may become. */
   keyRotation(): KeyRotationSettings
   readonly clock: Clock
+  /** By which periods of budgets begin on all replicas; see `SharedClock`. */
+  readonly sharedClock: Clock
   readonly limiter: Limiter
   readonly limits: CallLimits
   readonly tenants: TenantDirectory
@@ -72,8 +74,9 @@ export interface AdmissionParts {
  * called from the bottom to the top: the ledger has its record before the log and the metrics.
  */
 export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy | Policy)[] {
-  const limits = rateLimit(parts)
-  const providers = providerBudgets(parts)
+  const money = { ...parts, clock: parts.sharedClock }
+  const limits = rateLimit(money)
+  const providers = providerBudgets(money)
   return [
     // Every request with a key, once its head is read.
     identify(parts),
@@ -114,6 +117,6 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     observe('log', parts.log),
     recordLedger(parts.ledger, parts.limits.spendWriter),
     providers.atEnd,
-    chargeBudgets(parts),
+    chargeBudgets(money),
   ]
 }

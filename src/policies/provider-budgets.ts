@@ -14,6 +14,7 @@ import { fallbackLists, keepDeployments } from '../accounts/models/serving-deplo
 
 interface ProviderBudgetParts {
   readonly limiter: Limiter
+  /** That of all replicas, by which periods begin. */
   readonly clock: Clock
   readonly limits: Pick<CallLimits, 'spendWriter'>
 }

@@ -15,6 +15,7 @@ import { limitHeaders, refused } from './limits/refusal.ts'
 /** What limits are counted with. */
 export interface LimitParts {
   readonly limiter: Limiter
+  /** That of all replicas, by which periods begin. */
   readonly clock: Clock
   readonly limits: CallLimits
 }

@@ -10,6 +10,7 @@ import { leastAmount, leastNanoUsd } from './reserve-budgets.ts'
 
 interface CheckParts {
   readonly limiter: Limiter
+  /** That of all replicas, by which periods begin. */
   readonly clock: Clock
   readonly limits: CallLimits
   readonly current: CurrentConfiguration

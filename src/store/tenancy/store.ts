@@ -16,6 +16,7 @@ import { errorCode, sqlState } from '../../lib/error-code.ts'
 
 interface TenancyStoreOptions {
   readonly database: Database
+  /** That of all replicas: a budget that is set back begins a period then. */
   readonly clock: Pick<Clock, 'epochMs'>
   /** Called after each commit, with what has changed, and the newest revision of it. */
   onChange?(subjects: readonly Subject[], revision: number): void

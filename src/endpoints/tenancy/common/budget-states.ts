@@ -14,11 +14,11 @@ export interface DefinedBudget {
 
 /** In the order of `budgets`, as the API shows them. Rejects with `overloaded` while the database cannot be read. */
 export async function budgetStates(
-  { limiter, clock, current }: Pick<Services, 'limiter' | 'clock' | 'current'>,
+  { limiter, sharedClock, current }: Pick<Services, 'limiter' | 'sharedClock' | 'current'>,
   budgets: readonly DefinedBudget[],
 ): Promise<Record<string, unknown>[]> {
   const { timeZone } = current.settings.budgets
-  const nowMs = clock.epochMs()
+  const nowMs = sharedClock.epochMs()
   const present = budgets.map(({ definition, duration }) => {
     // Nothing is written, so the name of the writer does not matter.
     const [scope] = new BudgetPlan([definition], { timeZone, writer: '' }).at(nowMs).scopes
@@ -44,7 +44,7 @@ interface SpendingState {
  * Errors: those of `budgetStates`.
  */
 export async function spendingStateOf(
-  services: Pick<Services, 'limiter' | 'clock' | 'current' | 'tenancy'>,
+  services: Pick<Services, 'limiter' | 'sharedClock' | 'current' | 'tenancy'>,
   kind: 'key' | 'user' | 'team' | 'organization' | 'customer',
   own: SpendingFields & { readonly id: string },
 ): Promise<SpendingState> {
