@@ -149,7 +149,7 @@ test('locked by another process while calls go on: the gateway is not blocked, a
   const long = await holdLock(path, 5500)
   const refused = await gateway.admin('/key/generate', {})
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
-  expect(await refused.text()).toContain('locked by another program')
+  expect(await refused.text()).toContain('stayed locked')
   await long.released
   await untilReadiness(gateway, ({ ledger }) => ledger === 'ok')
   await clients.stop()

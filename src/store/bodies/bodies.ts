@@ -15,6 +15,7 @@ import type { VisibleUsage } from '../../core/ledger/usage-report.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DecryptionError } from '../../lib/encryption.ts'
 import { siblingModule } from '../../lib/sibling-module.ts'
+import { sharedTurns } from '../database/write-turns.ts'
 import { raised, sharedPriority } from '../../platform/thread-priority.ts'
 import { whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
@@ -208,7 +209,7 @@ class StoredBodies implements RunningBodyStore {
     // The DOM's type of Worker does not have Bun's `unref`.
     ;(worker as Worker & { unref(): void }).unref()
     const { writer, database } = this.#parts
-    const settings = { ...writer, openedFile: database.openedFile?.(), priority: this.#priority }
+    const settings = { ...writer, openedFile: database.openedFile?.(), priority: this.#priority, turns: sharedTurns() }
     worker.postMessage({ kind: 'open', settings } satisfies BodyRequest)
     return worker
   }

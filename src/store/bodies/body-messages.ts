@@ -1,6 +1,7 @@
 /** The messages between the main thread and the thread that stores bodies. */
 import type { BodyLoss, CallBodies } from '../../core/ledger/call-bodies.ts'
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
+import type { WriteTurns } from '../database/write-turns.ts'
 import type { SharedPriority } from '../../platform/thread-priority.ts'
 
 /** Where bodies go, and the keys for them as the environment gives them. */
@@ -16,6 +17,8 @@ export interface BodyWriterSettings {
 /** With what the thread starts. */
 export interface BodyThreadSettings extends BodyWriterSettings {
   readonly priority: SharedPriority
+  /** Of the threads that write to the SQLite file. */
+  readonly turns: WriteTurns
 }
 
 /** What the main thread asks for. */

@@ -1,5 +1,6 @@
 /** The work of the thread that stores bodies: packs and encrypts them, and writes them to the database in batches. */
 import type { BodyLoss } from '../../core/ledger/call-bodies.ts'
+import { adoptTurns, letOthersWrite } from '../database/write-turns.ts'
 import { ownPriority } from '../../platform/thread-priority.ts'
 import { isOfStatement, openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
@@ -39,6 +40,7 @@ export class BodyWriter {
   constructor(settings: BodyThreadSettings, send: (reply: BodyReply) => void) {
     this.#settings = settings
     this.#send = send
+    adoptTurns(settings.turns)
     this.#setPriority = ownPriority(settings.priority)
     this.#setPriority('lowest')
   }
@@ -180,6 +182,7 @@ const heldBy = (batch: readonly KeepRequest[]): number => batch.reduce((sum, { h
 
 async function insert({ kind, sql }: Database, rows: readonly BodyRow[]): Promise<void> {
   const store = () => sql`insert into call_bodies ${sql([...rows])} on conflict do nothing`
+  letOthersWrite()
   try {
     await store()
   } catch (error) {

@@ -62,7 +62,7 @@ test('locked for long: 503 before callers give up, with Retry-After, and nothing
       kind: 'overloaded',
       status: 503,
       retryAfterMs: 1000,
-      message: expect.stringContaining('locked by another program'),
+      message: expect.stringContaining('stayed locked for 4.5 seconds'),
     })
   }
   await released

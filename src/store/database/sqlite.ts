@@ -12,6 +12,7 @@ import { errorCode } from '../../lib/error-code.ts'
 import { schemaMark, schemaMarkQuery, SqliteFile } from '../../platform/sqlite-file-guard.ts'
 import type { OpenedFile, SchemaMark } from '../../platform/sqlite-file-guard.ts'
 import { explainDamage } from './sqlite-damage.ts'
+import { waitsToWrite } from './write-turns.ts'
 
 /** While connecting at the start, when nothing is served yet. */
 const openBusyTimeoutMs = 2000
@@ -252,20 +253,26 @@ async function readMark(sql: SQL, file: SqliteFile): Promise<SchemaMark | undefi
 /** Tries again while another connection holds the lock; the event loop runs in between. */
 async function untilUnlocked<T>(attempt: () => Promise<T>, mayRepeat: () => boolean): Promise<T> {
   const fromMs = performance.now()
-  for (let longestMs = retryMsMin; ; longestMs = Math.min(longestMs * 2, retryMsMax)) {
-    try {
-      return await attempt()
-    } catch (cause) {
-      if (!isLocked(cause) || !mayRepeat()) throw cause
-      const pauseMs = longestMs * (0.5 + Math.random() / 2)
-      if (performance.now() - fromMs + pauseMs > lockedMsMax)
-        throw new GatewayError(
-          'overloaded',
-          'the database is locked by another program, for example a backup or a VACUUM; try again in a second',
-          { cause },
-        )
-      await Bun.sleep(pauseMs)
+  let ended: (() => void) | undefined
+  try {
+    for (let longestMs = retryMsMin; ; longestMs = Math.min(longestMs * 2, retryMsMax)) {
+      try {
+        return await attempt()
+      } catch (cause) {
+        if (!isLocked(cause) || !mayRepeat()) throw cause
+        ended ??= waitsToWrite()
+        const pauseMs = longestMs * (0.5 + Math.random() / 2)
+        if (performance.now() - fromMs + pauseMs > lockedMsMax)
+          throw new GatewayError(
+            'overloaded',
+            `the database file stayed locked for ${lockedMsMax / 1000} seconds; try again in a second`,
+            { cause },
+          )
+        await Bun.sleep(pauseMs)
+      }
     }
+  } finally {
+    ended?.()
   }
 }
 

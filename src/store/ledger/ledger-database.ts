@@ -17,6 +17,7 @@ import { addRollupText, rollupColumns } from './sums/rollup-table.ts'
 import { openDatabase, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { explainDamage } from '../database/sqlite-damage.ts'
+import { letOthersWrite } from '../database/write-turns.ts'
 import { schemaMark, schemaMarkQuery, SqliteFile } from '../../platform/sqlite-file-guard.ts'
 import type { OpenedFile, SchemaMark } from '../../platform/sqlite-file-guard.ts'
 import { errorCode, sqlState } from '../../lib/error-code.ts'
@@ -123,6 +124,7 @@ function openSqlite(path: string, opened: OpenedFile | undefined): LedgerDatabas
       rest: () => void database.run('pragma shrink_memory'),
       insert: async rows => {
         file.check()
+        letOthersWrite()
         try {
           insertAll(rows)
         } catch (error) {
@@ -139,6 +141,7 @@ function openSqlite(path: string, opened: OpenedFile | undefined): LedgerDatabas
       },
       change: async statements => {
         file.check()
+        letOthersWrite()
         const runAll = database.transaction(() =>
           statements.map(({ text, values }) => database.query(text.replaceAll('$', '?')).run(...values).changes),
         )

@@ -1,6 +1,7 @@
 /** The messages between the main thread and the ledger's worker. */
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
 import type { SharedPriority } from '../../platform/thread-priority.ts'
+import type { WriteTurns } from '../database/write-turns.ts'
 import type { LedgerRetention } from '../../core/ledger/usage-report.ts'
 import type { Backlog } from './journal/journal-backlog.ts'
 import type { JournalPosition } from './journal/journal.ts'
@@ -15,6 +16,8 @@ export interface LedgerWriterSettings {
   /** Names this start of this process, see `SegmentName`. */
   readonly start: string
   readonly priority: SharedPriority
+  /** Of the threads that write to the SQLite file. */
+  readonly turns: WriteTurns
 }
 
 /** What the main thread asks for. Rows come by the journal, and by `rows` only while it has no room for them. */

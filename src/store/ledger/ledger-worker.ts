@@ -1,5 +1,6 @@
 /** The entry point of the ledger's worker thread: passes messages on to `LedgerWriter`. */
 import { compileForServing } from '../../lib/compile-policy.ts'
+import { adoptTurns } from '../database/write-turns.ts'
 import { LedgerWriter } from './ledger-writer.ts'
 import type { LedgerReply, LedgerRequest } from './ledger-messages.ts'
 
@@ -12,6 +13,7 @@ self.onmessage = ({ data }: MessageEvent<LedgerRequest>) => {
   switch (data.kind) {
     case 'open':
       compileForServing()
+      adoptTurns(data.settings.turns)
       writer = new LedgerWriter(data.settings, send)
       // The thread ends, and the main thread starts another.
       writer.run().catch(() => process.exit(1))

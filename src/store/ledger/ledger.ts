@@ -22,6 +22,7 @@ import type {
 } from '../../core/ledger/usage-report.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
+import { sharedTurns, writesInBackground } from '../database/write-turns.ts'
 import { siblingModule } from '../../lib/sibling-module.ts'
 import { raised, sharedPriority } from '../../platform/thread-priority.ts'
 import { noBacklog, sumOf } from './journal/journal-backlog.ts'
@@ -101,6 +102,7 @@ export async function openLedger(options: LedgerOptions): Promise<JournalledLedg
 
 class WorkerLedger implements JournalledLedger {
   readonly #settings: LedgerWriterSettings
+  readonly #leaveTurns: () => void
   readonly #openedFile: NonNullable<LedgerOptions['openedFile']>
   readonly #segmentBytes: number
   readonly #report: (problem: string) => void
@@ -139,7 +141,9 @@ class WorkerLedger implements JournalledLedger {
       directory: options.journalDirectory,
       start,
       priority: sharedPriority(),
+      turns: sharedTurns(),
     }
+    this.#leaveTurns = writesInBackground(this.#settings.priority)
     this.#openedFile = options.openedFile ?? (() => undefined)
     this.#segmentBytes = options.segmentBytes ?? usualSegmentBytes
     this.#retention = options.retention
@@ -294,6 +298,7 @@ class WorkerLedger implements JournalledLedger {
     const reply = await this.#ask(() => ({ kind: 'close' }), leftMs())
     this.#workerLives = false
     this.#worker.terminate()
+    this.#leaveTurns()
     for (const answer of [...this.#answers.values()]) answer(undefined)
     this.#reportEnd(reply?.kind === 'closed' && reply.complete)
   }

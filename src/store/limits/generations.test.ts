@@ -74,6 +74,18 @@ describe.if(url !== undefined)('on Redis', () => {
     expect((await ask('one', { ...known(4, 3), isFresh: true })).generation).toBeGreaterThan(1)
   })
 
+  test('a process that was emptied in its place is known by its id all the same', async () => {
+    await ask('one', { isFresh: true })
+    await admin.send('DEL', [inRedis.replicas])
+    const { generation } = await ask('one', known(2, 1))
+    await admin.send('HSET', [inRedis.replicas, 'run', 'another'])
+    expect((await ask('one', { ...known(3, 2), generation, isFresh: true })).generation).toBeGreaterThan(generation)
+    await admin.send('DEL', [inRedis.replicas])
+    const next = (await ask('one', known(4, 3))).generation
+    expect(await admin.send('HGET', [inRedis.replicas, 'run'])).toMatch(/^\w{20,}$/)
+    expect((await ask('one', { ...known(5, 4), generation: next, isFresh: true })).generation).toBe(next)
+  })
+
   test('where an access list hides the process, each new connection of a known replica is taken for a loss', async () => {
     const name = `user-${crypto.randomUUID()}`
     await admin.send('ACL', ['SETUSER', name, 'on', '>pass', '~{modelgate}:*', '+@all', '-info'])

@@ -233,13 +233,13 @@ local known = standing == 'known' or standing == 'overspent'
 local lost = generation == 0 or seen > generation
 if known and seen == generation and (not last or last < answered) then lost = true end
 if standing == 'overspent' and now > since + ${2 * settleMs} then lost = true end
-if fresh then
+if fresh or lost then
   -- Redis that was restarted, or another one in its place, may lack the last writes. An access list may hide which.
   local info = redis.pcall('INFO', 'server')
   local process = type(info) == 'string' and string.match(info, 'run_id:(%w+)') or ''
   if process == '' then lost = lost or known
   elseif process ~= run then
-    lost = lost or run ~= nil
+    lost = lost or known or run ~= nil
     redis.call('HSET', KEYS[1], 'run', process)
   end
 end
