@@ -25,7 +25,7 @@ export function adoptTurns(shared: WriteTurns): void {
   turns = shared
 }
 
-/** While somebody waits a thread in the background is raised, until the returned function is called. */
+/** While a thread waits those in the background are raised, until the returned function is called. */
 export function writesInBackground(priority: SharedPriority): () => void {
   background.add(priority)
   return () => void background.delete(priority)

@@ -42,7 +42,8 @@ const progressMs = 250
 /** How long a record waits for its batch at most, and how much of the journal a loss of power can take. */
 const pollMs = 50
 const retryMsMin = 100
-const retryMsMax = 5000
+/** So soon a database that is back takes rows again, and readiness says so. */
+const retryMsMax = 1000
 
 const startedAt = firstColumns.findIndex(column => column.name === 'started_at_ms')
 const durationAt = firstColumns.findIndex(column => column.name === 'duration_ms')
