@@ -1,4 +1,5 @@
 /** Compiles the caller of a key from the objects that the key belongs to. */
+import { managingBar } from './key-grants.ts'
 import { bareKey, isAdministrator } from '../core/caller.ts'
 import type { Caller, VirtualKey } from '../core/caller.ts'
 import type { Membership, NamedBudget, Organization, SpendingFields, Tag, Team, User } from '../core/tenancy/tenancy.ts'
@@ -18,6 +19,7 @@ export function compileCaller({ key, user, memberships = [], team, organization,
   const own = team && memberships.find(one => one.kind === 'team' && one.groupId === team.id)
   return {
     role: key.ofDirectory ? 'directory' : (user?.role ?? 'key'),
+    restriction: managingBar(key),
     key,
     user,
     team,

@@ -38,6 +38,18 @@ export function restrictionOf(key: Limits): string | undefined {
   )
 }
 
+/**
+ * What of a key keeps it from managing; undefined = nothing does. A key with a budget, a limit or a list of its own is
+ * made to call models. One with `allowed_routes` manages what these name, also until its end.
+ */
+export function managingBar(key: Limits): string | undefined {
+  const { allowedRoutes } = key
+  if (callsOnly(key)) return 'allowedRoutes'
+  return restrictionOf(
+    allowedRoutes.length > 0 ? { ...key, allowedRoutes: [], expiresAtMs: null, ownEndMs: null } : key,
+  )
+}
+
 /** The first field that allows more after a change than before; undefined = none does. */
 export function loosenedField(before: Limits & { blocked: boolean }, after: Limits & { blocked: boolean }) {
   return (

@@ -126,6 +126,8 @@ export interface Caller {
   readonly tags?: readonly Tag[] | undefined
   /** It calls with a key that was derived from `key`: each derivation narrows what it may do. Absent = it was not. */
   readonly derived?: readonly DerivedKey[] | undefined
+  /** What of its key keeps it from managing: its rights are those of its user and its key. Absent = nothing. */
+  readonly restriction?: string | undefined
   /** It has shown the cookie of this session, and no key. Absent = it has not. */
   readonly session?: Session | undefined
 }
@@ -144,16 +146,21 @@ export function isMaster({ key }: Caller): boolean {
   return key.id === masterKeyId
 }
 
-/** May read and change everything: the master key, and keys of users with the role `proxy_admin`. */
+/** The master key, and users with the role `proxy_admin`: they may read everything, and change what their key lets. */
 export function isAdministrator({ role }: Caller): boolean {
   return role === 'proxy_admin'
+}
+
+/** May change everything: an administrator whose key does not keep it from managing. */
+export function managesAll(caller: Caller): boolean {
+  return isAdministrator(caller) && caller.restriction === undefined
 }
 
 /**
  * The id of the key whose stored objects (files, batches, assistants, ...) the caller sees; null = those of every key.
  */
 export function ownerOf(caller: Caller): string | null {
-  return isAdministrator(caller) ? null : caller.key.id
+  return managesAll(caller) ? null : caller.key.id
 }
 
 /** The caller with the master key. */

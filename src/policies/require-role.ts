@@ -12,7 +12,10 @@ const needs: Readonly<Record<AuthClass, string>> = {
   directory: 'a token for directories (POST /scim/tokens), the key of a user who is `proxy_admin`, or the master key',
 }
 
-/** Throws `forbidden` where a path needs another role, or the key's `allowed_routes` do not name it. */
+/**
+ * Throws `forbidden` where a path needs another role, the key's `allowed_routes` do not name it, or the key has a
+ * restriction that keeps it from managing.
+ */
 export function requireRole(): RequestPolicy {
   return {
     name: 'require-role',
@@ -26,9 +29,18 @@ export function requireRole(): RequestPolicy {
           'forbidden',
           'the `allowed_routes` of this key do not name this path; use another key, or have it added',
         )
+      if (auth !== 'key' && auth !== 'viewer' && caller.restriction !== undefined)
+        throw keptFrom(caller.restriction)
     },
   }
 }
+
+const keptFrom = (restriction: string): GatewayError =>
+  new GatewayError(
+    'forbidden',
+    `this key has a restriction of its own (${restriction}), so that it calls models, reads, and manages nothing: sign ` +
+      'in, or use a key without restrictions, or one whose `allowed_routes` alone name this path',
+  )
 
 /** Decided once for each caller and endpoint. */
 const decided = new WeakMap<Caller, Map<readonly string[], boolean>>()

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
 import { iso, keyName } from '../../accounts/fields/spending-fields.ts'
-import { isAdministrator } from '../../core/caller.ts'
+import { managesAll } from '../../core/caller.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
@@ -11,7 +11,7 @@ import type { HttpRequest } from '../../core/request.ts'
 import type { User } from '../../core/tenancy/tenancy.ts'
 import { forbidden } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
-import { findUser } from '../tenancy/common/access.ts'
+import { checkNoAdministrator, findUser } from '../tenancy/common/access.ts'
 import { html } from '../../lib/html.ts'
 import { readJsonAs } from '../common/checked-input.ts'
 import { json, text } from '../openapi/schema.ts'
@@ -51,8 +51,12 @@ const passwordSet = withBody(passwordBody, {
     const userId = namedUserId ?? ownId
     if (userId === undefined) throw forbidden('name the user whose password is set', 'user_id')
     const isOwn = userId === ownId
-    if (!isOwn && !isAdministrator(caller))
-      throw forbidden('only administrators set passwords of others, and users their own once they are signed in')
+    if (!isOwn && !managesAll(caller))
+      throw forbidden(
+        'only administrators set passwords of others, with keys that have no restriction of their own, and users their ' +
+          'own once they are signed in',
+      )
+    if (!isOwn) checkNoAdministrator(caller, (await services.tenancy.find('user', userId))?.role)
     if (isOwn && current === undefined)
       throw forbidden('send the present password, so that a stolen session cannot change it', 'current_password')
     await services.login.setPassword({
@@ -96,6 +100,7 @@ const invite = withBody(invitationBody, {
       throw new GatewayError('not-found', 'there is no such user', {
         param: id === undefined ? 'user_email' : 'user_id',
       })
+    checkNoAdministrator(caller, user.role)
     if (user.blocked)
       throw new GatewayError('conflict', 'the user is blocked; unblock the user first', { param: 'user_id' })
     const { link, token } = await services.passwords.createLink(

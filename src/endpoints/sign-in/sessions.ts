@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { actorOf } from '../../accounts/actor.ts'
 import { mayReadAll } from '../../accounts/rights.ts'
 import { iso, keyName } from '../../accounts/fields/spending-fields.ts'
-import { isAdministrator, masterKeyId } from '../../core/caller.ts'
+import { managesAll, masterKeyId } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -111,7 +111,7 @@ const revoke = withQuery(() => z.strictObject({}), {
   summary: 'End one session, on every replica within a second',
   failures: [403, 404],
   async handle(_, { services, caller, request }) {
-    const owner = isAdministrator(caller) ? undefined : ownSessions(caller)
+    const owner = managesAll(caller) ? undefined : ownSessions(caller)
     if (!(await services.sessions.revoke(request.params.id!, actorOf(caller), owner)))
       throw new GatewayError('not-found', 'there is no such session; GET /sign-in/sessions lists yours', {
         param: 'id',
@@ -136,7 +136,7 @@ const revokeAll = withBody(revokeAllBody, {
   summary: 'End all sessions of a user: sign out everywhere',
   failures: [403],
   async handle({ user_id: userId, keep_current: keep }, { services, caller }) {
-    const owner = ownerOf(caller, userId, isAdministrator(caller))
+    const owner = ownerOf(caller, userId, managesAll(caller))
     const exceptId = keep ? caller.session?.id : undefined
     return { revoked: await services.sessions.revokeAllOf(owner, actorOf(caller), exceptId) }
   },

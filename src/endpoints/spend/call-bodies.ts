@@ -34,9 +34,11 @@ function readable(services: Services, caller: Caller): VisibleUsage | undefined 
   return visibleUsage(caller)
 }
 
-/** The same, without viewers. */
+/** The same, without viewers and keys that are kept from managing. */
 function deletable(services: Services, caller: Caller): VisibleUsage | undefined {
   if (caller.role.endsWith('viewer')) throw forbidden('viewers delete nothing')
+  if (caller.restriction !== undefined)
+    throw forbidden(`a key with a restriction of its own (${caller.restriction}) deletes nothing that was stored`)
   return readable(services, caller)
 }
 

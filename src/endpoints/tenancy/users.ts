@@ -36,7 +36,14 @@ import {
   spentBy,
 } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
-import { administeredTeam, checkFields, checkMetadata, findUser, sharesGroup } from './common/access.ts'
+import {
+  administeredTeam,
+  checkFields,
+  checkMetadata,
+  checkNoAdministrator,
+  findUser,
+  sharesGroup,
+} from './common/access.ts'
 import { lazy } from '../../lib/lazy.ts'
 
 const about = { tag: 'Users', answer: 'User' }
@@ -75,6 +82,7 @@ async function visibleTeams(tenancy: TenancyReader, caller: Caller, userId: stri
  * key for the person who signs in. Throws 403.
  */
 function checkMaker(caller: Caller, body: z.infer<ReturnType<typeof userBody>>): void {
+  checkNoAdministrator(caller, body.user_role)
   if (isAdministrator(caller)) return
   const organizations = body.organizations ?? []
   if (organizations.length === 0 || !organizations.every(id => administersOrganization(caller, id)))
@@ -138,8 +146,12 @@ function keyOfNewUser(services: Services, caller: Caller, fields: Pick<KeyFields
     nowMs: services.clock.epochMs(),
     settings: services.current.settings.newKeys,
   })
-  const own = isAdministrator(caller) ? made : { ...made, teamId: null, allowedRoutes: callRoutes }
-  return { text, record: { ...own, hash: services.hashKey(text) } }
+  const own = isAdministrator(caller) ? made : { ...made, teamId: null }
+  const isOwnRight = isAdministrator(caller) && !restrictionOf(caller.key)
+  return {
+    text,
+    record: { ...own, ...(!isOwnRight && { allowedRoutes: callRoutes }), hash: services.hashKey(text) },
+  }
 }
 
 /** Throws 404 for a team or an organization that does not exist. */
@@ -178,6 +190,7 @@ const userUpdate = withBody(userUpdateBody, {
       if (!before || !(isAdministrator(caller) || before.id === caller.user?.id)) throw absent('user', 'user_id')
       if (!isAdministrator(caller)) checkSelf(body)
       const changes = userChanges(fields)
+      for (const { role } of [before, changes]) checkNoAdministrator(caller, role)
       checkedSpending({ ...before, ...changes }, before)
       return tx.update('user', before.id, changes, version)
     })
@@ -356,7 +369,9 @@ const userBulk = withBody(bulkBody, {
         const before = await findUser(tx, { user_id: id, user_email: fields.user_email ?? undefined })
         if (!before)
           throw new GatewayError('not-found', `there is no user '${id ?? fields.user_email}'`, { param: 'users' })
-        done.push(await tx.update('user', before.id, userChanges(fields), version))
+        const changes = userChanges(fields)
+        for (const { role } of [before, changes]) checkNoAdministrator(caller, role)
+        done.push(await tx.update('user', before.id, changes, version))
       }
       return done
     })

@@ -1,6 +1,6 @@
 /** Teams, organizations and users as a caller may see and change them, read within the transaction of a change. */
 import { randomUUIDv7 } from 'bun'
-import { reservedName } from '../../../accounts/key-grants.ts'
+import { reservedName, restrictionOf } from '../../../accounts/key-grants.ts'
 import { newUser } from '../../../accounts/fields/user-fields.ts'
 import {
   administersOrganization,
@@ -51,6 +51,15 @@ export function checkFields(sent: object, allowed: ReadonlySet<string>, who: str
 export function checkMetadata(metadata: Readonly<Record<string, unknown>> | null | undefined): void {
   const reserved = reservedName(metadata ?? {})
   if (reserved) throw forbidden(`only administrators may write \`metadata.${reserved.slice(0, 100)}\``, 'metadata')
+}
+
+/**
+ * A key with `allowed_routes` makes and changes no administrators, and nothing with which one could sign in as one, also
+ * where it is an administrator's: it would leave its routes so. Throws 403.
+ */
+export function checkNoAdministrator({ key }: Caller, role: string | null | undefined): void {
+  if (role?.startsWith('proxy_admin') && restrictionOf(key))
+    throw forbidden('this key has `allowed_routes`, so that it makes and changes no administrators', 'user_id')
 }
 
 /** A user as a request names it. */

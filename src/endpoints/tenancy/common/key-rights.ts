@@ -46,7 +46,7 @@ export async function changeableKey(services: Services, caller: Caller, named: s
 /** The new key as the caller may have it: administrators as they ask, others within their own rights. Throws 403. */
 export async function grantedKey(tx: RightsReader, caller: Caller, requestedKey: NewKey): Promise<NewKey> {
   checkedSpending(requestedKey)
-  if (isAdministrator(caller)) return requestedKey
+  if (isAdministrator(caller)) return withinText(tx, caller, requestedKey)
   checkMaker(caller)
   checkMetadata(requestedKey.metadata)
   checkBudget(requestedKey.budgetId)
@@ -67,6 +67,17 @@ export async function grantedKey(tx: RightsReader, caller: Caller, requestedKey:
   }
 }
 
+/** An administrator's key that may ask for some routes alone makes keys that call models, and none of administrators. */
+async function withinText(tx: TenancyTransaction, { key }: Caller, requestedKey: NewKey): Promise<NewKey> {
+  if (!restrictionOf(key)) return requestedKey
+  const granted = forCalls(requestedKey)
+  await checkOthersKey(tx, granted)
+  return granted
+}
+
+/** Where its routes are left open. */
+const forCalls = (key: NewKey): NewKey => (key.allowedRoutes.length === 0 ? { ...key, allowedRoutes: callRoutes } : key)
+
 /** Admins of a team make keys for its members, with which these call models, and for no user. */
 async function withOwner(tx: RightsReader, caller: Caller, requestedKey: NewKey, team: Team): Promise<NewKey> {
   const { userId, organizationId } = requestedKey
@@ -80,8 +91,7 @@ async function withOwner(tx: RightsReader, caller: Caller, requestedKey: NewKey,
   )
     throw forbidden('only its admins make keys of an organization', 'organization_id')
   if (!isOther) return requestedKey
-  const granted =
-    requestedKey.allowedRoutes.length === 0 ? { ...requestedKey, allowedRoutes: callRoutes } : requestedKey
+  const granted = forCalls(requestedKey)
   await checkOthersKey(tx, granted)
   return granted
 }
@@ -144,16 +154,16 @@ export async function checkKeyChange(
   changes: KeyChanges,
 ): Promise<void> {
   checkedSpending({ ...before, ...changes }, before)
-  if (isAdministrator(caller)) return
+  const after = { ...before, ...changes }
+  const isTaken = after.userId !== before.userId || changes.hash !== undefined || changes.allowedRoutes !== undefined
+  if (isAdministrator(caller)) return checkWithinText(tx, caller, { before, after, isTaken })
   checkMaker(caller)
   if (changes.metadata) checkMetadata(changes.metadata)
   if (changes.budgetId !== undefined) checkBudget(changes.budgetId)
   if (changes.storesBodies !== undefined) checkStorage(changes.storesBodies)
-  const after = { ...before, ...changes }
   const [from, to] = [await teamOf(tx, before), await teamOf(tx, after)]
   if (!mayChangeKey(caller, before, from)) throw absent('key', 'key')
   const isOthers = after.userId !== null && after.userId !== caller.user!.id
-  const isTaken = after.userId !== before.userId || changes.hash !== undefined || changes.allowedRoutes !== undefined
   if (isOthers && isTaken) await checkOthersKey(tx, after)
   const isTeamAdmin = from !== undefined && administersTeam(caller, from)
   const moves = (['userId', 'teamId', 'organizationId'] as const).some(name => before[name] !== after[name])
@@ -169,4 +179,23 @@ export async function checkKeyChange(
   if (isTeamAdmin && (!moves || (to !== undefined && administersTeam(caller, to)))) return
   const loosened = before.createdBy === caller.user!.id ? undefined : loosenedField(before, after)
   if (loosened) throw forbidden(`this key was made for you: only an administrator may loosen its ${loosened}`)
+}
+
+interface KeyChange {
+  readonly before: KeyRecord
+  readonly after: KeyRecord
+  /** It gets another text, other routes or another user. */
+  readonly isTaken: boolean
+}
+
+/** As `withinText`, for changes; nor does such a key loosen itself. Throws 403. */
+async function checkWithinText(
+  tx: TenancyTransaction,
+  { key }: Caller,
+  { before, after, isTaken }: KeyChange,
+): Promise<void> {
+  if (!restrictionOf(key)) return
+  if (isTaken) await checkOthersKey(tx, after)
+  const loosened = before.id === key.id ? loosenedField(before, after) : undefined
+  if (loosened) throw forbidden(`a key with \`allowed_routes\` does not loosen its own ${loosened}`)
 }
