@@ -1,4 +1,5 @@
 /** Threads: made, and appended to. */
+import { storingIdOf } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -11,7 +12,7 @@ import { currentRun } from './run-object.ts'
 export function newThread(services: Services, caller: Caller, metadata: Json | null | undefined): AssistantObject {
   return newObject(
     services,
-    { kind: 'thread', keyId: caller.key.id },
+    { kind: 'thread', keyId: storingIdOf(caller) },
     { metadata: metadata ?? {}, tool_resources: null },
   )
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CacheScope, CacheSettings } from '../core/cache/cache-settings.ts'
 import type { Call } from '../core/call.ts'
-import { ownerOf } from '../core/caller.ts'
+import { ownerOf, storingIdOf } from '../core/caller.ts'
 import type { Dialect } from '../core/provider.ts'
 import type { BodyPiece } from '../core/transport.ts'
 import { isObject } from '../lib/json/json-values.ts'
@@ -109,8 +109,9 @@ function betasOf({ forwardedHeaders = {} }: Call): readonly (readonly [string, s
 const latinOf = ({ body }: Call): string => Buffer.from(body!.bytes).toString('latin1')
 
 /** Whose calls share answers. A key without an object of the scope (a team, a user) shares with no other key. */
-function tenantOf({ caller: { key, team, user, organization } }: Call, scope: CacheScope): string {
-  const own = `key:${key.id}`
+function tenantOf({ caller }: Call, scope: CacheScope): string {
+  const { key, team, user, organization } = caller
+  const own = `key:${storingIdOf(caller)}`
   switch (scope) {
     case 'all':
       return 'all'

@@ -48,6 +48,13 @@ export interface VirtualKey extends SpendingFields {
   readonly formerHash: string | null
   /** Milliseconds since 1970; null without `formerHash`. */
   readonly formerEndMs: number | null
+  /**
+   * Under which id its callers store objects, where another than its user gave it its text: what the user has stored
+   * stays the user's. null = under its own.
+   */
+  readonly objectsOwner: string | null
+  /** The same for the text before, while that is valid. */
+  readonly formerObjectsOwner: string | null
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
@@ -94,6 +101,8 @@ export const bareKey: Omit<VirtualKey, 'id'> = {
   rotateByMs: null,
   formerHash: null,
   formerEndMs: null,
+  objectsOwner: null,
+  formerObjectsOwner: null,
   blocked: false,
   ofDirectory: false,
   metadata: {},
@@ -157,10 +166,26 @@ export function managesAll(caller: Caller): boolean {
 }
 
 /**
- * The id of the key whose stored objects (files, batches, assistants, ...) the caller sees; null = those of every key.
+ * The storing id whose objects (files, batches, assistants, ...) the caller sees; null = those of every key.
  */
 export function ownerOf(caller: Caller): string | null {
-  return managesAll(caller) ? null : caller.key.id
+  return managesAll(caller) ? null : storingIdOf(caller)
+}
+
+/** The id under which the caller stores objects: that of its key, unless its text is another's than the user's. */
+export function storingIdOf({ key }: Pick<Caller, 'key'>): string {
+  return key.objectsOwner ?? key.id
+}
+
+/** Ends the id of a key in a storing id of its own; ids of keys are UUIDs or hashes. */
+const storingMark = '/'
+
+/** Another storing id for the key, which no text has had. */
+export const newStoringId = (keyId: string): string => keyId + storingMark + crypto.randomUUID()
+
+/** The id of the key that has, or had, this storing id. */
+export function keyOfStoringId(id: string): string {
+  return isStandInKeyId(id) ? id : id.split(storingMark, 1)[0]!
 }
 
 /** The caller with the master key. */

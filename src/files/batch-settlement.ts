@@ -3,7 +3,7 @@ import { costNanoUsd, isFree } from '../accounts/costs/cost.ts'
 import { pricesAt } from '../accounts/costs/price-variants.ts'
 import { pricedLines } from './batch-output.ts'
 import type { BatchOutput, PricedLines } from './batch-output.ts'
-import { bareKey, isStandInKeyId, userOfKeyId } from '../core/caller.ts'
+import { bareKey, isStandInKeyId, keyOfStoringId, userOfKeyId } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { EndedCall, Services } from '../core/endpoint.ts'
@@ -176,8 +176,9 @@ export async function callerOf(
   { keyId, owner }: Pick<FileRecord, 'keyId' | 'owner'>,
 ): Promise<Caller> {
   const isStandIn = isStandInKeyId(keyId)
-  const record = isStandIn ? undefined : await keys.find({ id: keyId })
-  const key = record ?? { ...bareKey, id: keyId, userId: userOfKeyId(keyId) ?? null, blocked: !isStandIn }
+  const id = keyOfStoringId(keyId)
+  const record = isStandIn ? undefined : await keys.find({ id })
+  const key = record ?? { ...bareKey, id, userId: userOfKeyId(keyId) ?? null, blocked: !isStandIn }
   if (!owner) return tenants.compile(key)
   const { keyAlias: alias, teamId, organizationId, tags, derived } = owner
   const caller = await tenants.compile({ ...key, alias, userId: owner.userId, teamId, organizationId })

@@ -1,4 +1,5 @@
 /** Sends a file to its upstream and stores its record. */
+import { storingIdOf } from '../core/caller.ts'
 import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'
@@ -38,7 +39,13 @@ export async function sendFile(services: Services, call: Call, deployment: Deplo
   const fileCall = { request: call.client, of: call, deployment, method: 'POST', path: '/files' } as const
   const post = (sent: Upload): Promise<Json> =>
     services.fileCalls.json({ ...fileCall, body: { upload: sent, edits } }).catch(noFiles)
-  const sent = { purpose, filename: file.filename!, deployment, keyId: call.caller.key.id, owner: fileOwnerOf(call) }
+  const sent = {
+    purpose,
+    filename: file.filename!,
+    deployment,
+    keyId: storingIdOf(call.caller),
+    owner: fileOwnerOf(call),
+  }
   if (purpose !== 'batch') return store(services, call.client, { ...sent, models: [], answer: await post(upload) })
   const lines = new BatchLines(services, call, deployment)
   const rewritten = await services.fileCalls.rewriteLines(upload, file, (line, number) => lines.rewrite(line, number))

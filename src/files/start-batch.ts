@@ -1,4 +1,5 @@
 /** Starts batches, and reads their state for lists. */
+import { storingIdOf } from '../core/caller.ts'
 import { isFree } from '../accounts/costs/cost.ts'
 import type { Call, StartedBatch } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -125,13 +126,13 @@ function intentOf(services: Services, call: Call, input: FileRecord): FileRecord
 
 /** An administrator may start a batch with the file of another key, to which it then belongs. */
 function batchOwnerOf(call: Call, input: FileRecord): FileOwner | null {
-  return call.caller.key.id === input.keyId ? fileOwnerOf(call) : input.owner
+  return storingIdOf(call.caller) === input.keyId ? fileOwnerOf(call) : input.owner
 }
 
 /** What budgets need to know of the batch that is to run this file. */
 export async function startedBatch(services: Services, call: Call, input: FileRecord): Promise<StartedBatch> {
   const owner = batchOwnerOf(call, input)
-  const isOwn = call.caller.key.id === input.keyId
+  const isOwn = storingIdOf(call.caller) === input.keyId
   const deployment = deploymentOf(services, input)
   return {
     caller: isOwn ? call.caller : await callerOf(services, { keyId: input.keyId, owner }),

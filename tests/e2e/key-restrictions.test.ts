@@ -132,6 +132,43 @@ test('a key with allowed_routes manages what they name, and makes nothing that m
   }
 })
 
+test('a text that another gave the key of a person opens nothing that the person has stored', async () => {
+  for (const [user_id, by] of [
+    ['member', 'lead'],
+    ['member', 'boss'],
+    ['lead', 'boss'],
+  ] as const) {
+    const replacing = await gateway.key({ user_id: by })
+    const made = { team_id: 'red', user_id, allowed_routes: ['llm_api_routes'] }
+    const { key: text, token_id: id } = await admin('/key/generate', made)
+    const own = String(text)
+    const { body: thread } = await ask(own, '/v1/threads', {})
+    const { body: talk } = await ask(own, '/chat/conversations', { title: 'private' })
+    const { body: said } = await ask(own, '/v1/responses', { model: 'chat-model', input: 'hi', store: true })
+    const paths = [`/v1/threads/${String(thread.id)}`, `/chat/conversations/${String(talk.id)}`]
+    paths.push(`/v1/responses/${String(said.id)}`)
+    const statuses = (key: string) => Promise.all(paths.map(async path => (await ask(key, path)).status))
+    expect(await statuses(own)).toEqual([200, 200, 200])
+    const replaced = await ask(replacing, '/key/regenerate', { key: id as string, grace_period: '1h' })
+    const taken = String(replaced.body.key)
+    expect(await statuses(taken)).toEqual([404, 404, 404])
+    expect((await ask(taken, '/chat/conversations')).body).toMatchObject({ data: [] })
+    // The person's own text goes on during the grace, and what the other stores is not mixed with it.
+    expect(await statuses(own)).toEqual([200, 200, 200])
+    const { body: other } = await ask(taken, '/v1/threads', {})
+    expect((await ask(own, `/v1/threads/${String(other.id)}`)).status).toBe(404)
+    // With a text that the person makes there is everything again.
+    const person = await gateway.key({ user_id })
+    await admin('/key/update', { key: id as string, allowed_routes: [] })
+    const mine = await ask(person, '/key/regenerate', { key: id as string })
+    expect(mine.status).toBe(200)
+    expect(await statuses(String(mine.body.key))).toEqual([200, 200, 200])
+    // A key that is given to another person opens nothing either.
+    await admin('/key/update', { key: id as string, user_id: 'olga' })
+    expect(await statuses(String(mine.body.key))).toEqual([404, 404, 404])
+  }
+})
+
 test('the text before a key was replaced manages until its grace ends', async () => {
   const key = await gateway.key({ user_id: 'boss' })
   await admin('/key/regenerate', { key, grace_period: '1h' })

@@ -1,5 +1,6 @@
 /** Does a request with an `Idempotency-Key` once: its answer is recorded, and given to those who send it again. */
 import { callableDeployments, unaliased } from '../../accounts/models/model-access.ts'
+import { storingIdOf } from '../../core/caller.ts'
 import { isAnswerStream } from '../../core/answer.ts'
 import type { Answer, AnswerBody, AnswerSink, AnswerStream } from '../../core/answer.ts'
 import type { Endpoint, EndpointContext } from '../../core/endpoint.ts'
@@ -39,11 +40,12 @@ export async function handleIdempotent(repeatable: RepeatableRequest): Promise<A
     )
   const own = await fingerprinted(repeatable)
   // A derived key has records of its own: what others of its key asked for is not its answer.
-  const whose = [caller.key.id, ...(caller.derived ?? []).map(one => one.id)].join('\n')
+  const storingId = storingIdOf(caller)
+  const whose = [storingId, ...(caller.derived ?? []).map(one => one.id)].join('\n')
   const claimed: IdempotentRequest = {
     id: services.sign(`idempotency\n${whose}\n${text}`).toString('hex'),
     sealingKey: new Secret(services.sign(`answer of idempotency\n${whose}\n${text}`).toString('hex')),
-    keyId: caller.key.id,
+    keyId: storingId,
     fingerprint: own.fingerprint ?? null,
     owner: request.id,
   }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { jsonAnswer, jsonTextAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Call } from '../../core/call.ts'
+import { storingIdOf } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
 import { lostProcess } from '../../core/objects/detached-runs.ts'
@@ -70,7 +71,7 @@ async function readKept(call: Call, request: HttpRequest, services: Services): P
   const body = call.body!
   const background = body.get('background') === true
   if (background) checkBackground(body.get('stream'), body.get('store'))
-  const keyId = call.caller.key.id
+  const keyId = storingIdOf(call.caller)
   // Where it was not requested, an answer that is not stored says so (`store: false`).
   if (background || body.get('store') === true) await services.responses.admit(keyId)
   const { input, previousId, bytes } = await readConversation(body, { caller: call.caller, request, services })
@@ -123,9 +124,9 @@ export const responsesInputTokens: Endpoint = {
 /** To be shown. Throws 404 also for a response of another key. */
 async function findAnswer(request: HttpRequest, services: Services, caller: Caller): Promise<StoredAnswer> {
   const id = request.params.id!
-  const found = await services.responses.answer(caller.key.id, id, bytes => request.body.hold(bytes))
+  const found = await services.responses.answer(storingIdOf(caller), id, bytes => request.body.hold(bytes))
   if (!found) throw notFound(id)
-  if (!(await isAbandoned({ ...found, keyId: caller.key.id, id }, services))) return found
+  if (!(await isAbandoned({ ...found, keyId: storingIdOf(caller), id }, services))) return found
   const ended = await find(request, services, caller)
   return { ...ended, json: exactText(ended.response) }
 }
@@ -141,14 +142,14 @@ async function isAbandoned(record: RunningResponse, { responseWatch }: Services)
 /** The whole record. Throws 404 also for a response of another key. */
 async function find(request: HttpRequest, services: Services, caller: Caller): Promise<StoredResponse> {
   const id = request.params.id!
-  const record = await services.responses.find(caller.key.id, id, bytes => request.body.hold(bytes))
+  const record = await services.responses.find(storingIdOf(caller), id, bytes => request.body.hold(bytes))
   if (!record) throw notFound(id)
   if (!(await isAbandoned(record, services))) return record
   const response = failed(record, `the gateway process that worked on this response ${lostProcess}`)
   const ended = { ...record, status: 'failed', response, updatedAtMs: services.clock.epochMs() }
   return (await services.responses.finish(ended, record.updatedAtMs))
     ? ended
-    : ((await services.responses.find(caller.key.id, id)) ?? ended)
+    : ((await services.responses.find(storingIdOf(caller), id)) ?? ended)
 }
 
 function notFound(id: string): GatewayError {
@@ -225,7 +226,7 @@ export const responsesDelete: Endpoint = {
   }),
   async handle(request, services, caller) {
     const id = request.params.id!
-    const keyId = caller!.key.id
+    const keyId = storingIdOf(caller!)
     await findAnswer(request, services, caller!)
     if (!(await services.responses.delete(keyId, id))) throw notFound(id)
     abortBackground({ keyId, id }, services)
@@ -290,7 +291,7 @@ export const responsesInputItems: Endpoint = {
   async handle(request, services, caller) {
     const { limit, order, after } = readQuery(request, itemsQuery())
     const id = request.params.id!
-    const input = await services.responses.input(caller!.key.id, id, bytes => request.body.hold(bytes))
+    const input = await services.responses.input(storingIdOf(caller!), id, bytes => request.body.hold(bytes))
     if (!input) throw notFound(id)
     const items = order === 'asc' ? [...input] : input.toReversed()
     const start = after === undefined ? 0 : items.findIndex(item => item.id === after) + 1

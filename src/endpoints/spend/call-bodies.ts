@@ -42,8 +42,9 @@ function deletable(services: Services, caller: Caller): VisibleUsage | undefined
   return readable(services, caller)
 }
 
+/** Not with a text that another gave the key of its user. */
 const isOwn = ({ keyId, userId }: FoundBodies, { key, user }: Caller): boolean =>
-  keyId === key.id || (user !== undefined && userId === user.id)
+  key.objectsOwner === null && (keyId === key.id || (user !== undefined && userId === user.id))
 
 const missing = (): GatewayError =>
   new GatewayError('not-found', 'nothing that was said in this call is stored, or it is not yours', {

@@ -16,7 +16,7 @@ import {
 } from '../../assistants/fields.ts'
 import { deleteEndpoint, docUnder, retrieveEndpoint } from './common/object-endpoints.ts'
 import type { ObjectPath } from './common/object-endpoints.ts'
-import { ownerOf } from '../../core/caller.ts'
+import { ownerOf, storingIdOf } from '../../core/caller.ts'
 import { pathsOf } from './common/paths.ts'
 import { lazy } from '../../lib/lazy.ts'
 
@@ -48,7 +48,7 @@ const create: Endpoint = {
     checkModel(services, caller!, body.model)
     const assistant = newObject(
       services,
-      { kind: 'assistant', keyId: caller!.key.id },
+      { kind: 'assistant', keyId: storingIdOf(caller!) },
       {
         name: body.name ?? null,
         description: body.description ?? null,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Call } from '../../core/call.ts'
-import { ownerOf } from '../../core/caller.ts'
+import { ownerOf, storingIdOf } from '../../core/caller.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Endpoint, EndpointContext, EndpointDoc } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
@@ -70,7 +70,7 @@ const create: Endpoint = {
       body: 'form',
       prepare(call) {
         upstream = upstreamFor(request, call)
-        return services.files.admit(caller!.key.id)
+        return services.files.admit(storingIdOf(caller!))
       },
       work: async call => jsonAnswer(await sendFile(services, call, upstream!)),
     })

@@ -10,7 +10,7 @@ import { modelWarnings } from '../../accounts/key-warnings.ts'
 import { keyName, without } from '../../accounts/fields/spending-fields.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
-import { isAdministrator } from '../../core/caller.ts'
+import { isAdministrator, newStoringId } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
@@ -206,8 +206,23 @@ function change(
     if (!before) throw noSuchKey()
     checkKeyBounds({ before, changes, bounds: newKeys.bounds, nowMs: services.clock.epochMs() })
     await checkKeyChange(tx, caller, before, changes)
-    return tx.updateKey(id, changes, { keysOfUserMax, ...options })
+    return tx.updateKey(id, { ...changes, ...newOwner(caller, before, changes) }, { keysOfUserMax, ...options })
   })
+}
+
+/**
+ * What a person has stored is not inherited by whoever else knows a text of the key: the holder of a text that another
+ * than its user gave it, and its next user, begin anew. With a text of the user's own making the user has it all again.
+ */
+function newOwner(caller: Caller, before: KeyRecord, changes: KeyChanges): KeyChanges {
+  const { userId, id, objectsOwner } = before
+  const isMoved = changes.userId !== undefined && changes.userId !== userId
+  if (userId === null || (changes.hash === undefined && !isMoved)) return {}
+  const isByUser = !isMoved && caller.user?.id === userId
+  return {
+    objectsOwner: isByUser ? null : newStoringId(id),
+    formerObjectsOwner: changes.formerHash ? objectsOwner : null,
+  }
 }
 
 /** Each key for itself: what fails is reported beside what succeeded. */

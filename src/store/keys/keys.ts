@@ -74,8 +74,8 @@ export async function findKeyOfText(sql: SQL, hash: string): Promise<KeyRecord |
     order by case when hash = ${hash} then 0 else 1 end limit 1`) as Row[]
   const key = rows[0] && toRecord(keyColumns, rows[0])
   if (!key || key.hash === hash || key.formerEndMs === null) return key
-  const { expiresAtMs: ownEndMs } = key
-  return { ...key, expiresAtMs: Math.min(key.formerEndMs, ownEndMs ?? Infinity), ownEndMs }
+  const { expiresAtMs: ownEndMs, formerObjectsOwner: objectsOwner } = key
+  return { ...key, expiresAtMs: Math.min(key.formerEndMs, ownEndMs ?? Infinity), ownEndMs, objectsOwner }
 }
 
 async function listKeys(sql: SQL, query: KeyQuery): Promise<{ keys: KeyRecord[]; total: number }> {

@@ -161,6 +161,8 @@ export const keyColumns: Columns<KeyRecord> = {
   hint: ['hint', text],
   formerHash: ['former_hash', textOrNull],
   formerEndMs: ['former_end_ms', integerOrNull],
+  objectsOwner: ['objects_owner', textOrNull],
+  formerObjectsOwner: ['former_objects_owner', textOrNull],
   alias: ['alias', textOrNull],
   userId: ['user_id', textOrNull],
   teamId: ['team_id', textOrNull],

@@ -311,7 +311,8 @@ export class SqlTransaction implements TenancyTransaction {
     const before = await this.#existingKey(id)
     const revision = await this.#nextRevision()
     await this.#tx`update virtual_keys set deleted_at_ms = ${this.nowMs}, revision = ${revision} where id = ${id}`
-    await deleteConversationsOf(this.#tx, { keyId: id })
+    for (const keyId of [id, before.objectsOwner, before.formerObjectsOwner])
+      if (keyId !== null) await deleteConversationsOf(this.#tx, { keyId })
     this.changed.push(keySubject(before.hash))
     await this.#audit('deleted', { kind: 'key', objectId: id, before: toRow(keyColumns, before), after: null })
     return before

@@ -1,4 +1,5 @@
 /** What the endpoints of conversations share: whose they are, how they are shown, and how running answers end. */
+import { storingIdOf } from '../../../core/caller.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type {
   Conversation,
@@ -19,9 +20,10 @@ export const conversationsPath = '/chat/conversations'
 export const conversationPath = `${conversationsPath}/{conversation_id}`
 
 /** Strictly the caller's own: administrators do not see those of others. Throws `forbidden` for a derived key. */
-export function ownerOf({ key, derived }: Caller): string {
+export function ownerOf(caller: Caller): string {
+  const { derived } = caller
   if (derived && derived.length > 0) throw forbidden('a derived key has no conversations; use the key it was made from')
-  return key.id
+  return storingIdOf(caller)
 }
 
 /** The conversation that the path names, if it is the caller's. */
