@@ -12,6 +12,7 @@ import { changeInTime } from '../tenancy/acting.ts'
 import { writeAudit } from '../tenancy/audit.ts'
 import { tenantSubject } from '../tenancy/changes.ts'
 import type { Subject } from '../tenancy/changes.ts'
+import { deletePasswordLinksOf, isStorable, passwordHashOf } from './password-rows.ts'
 import { endSessionsOfUser } from './sessions.ts'
 
 interface PasswordStoreOptions {
@@ -32,9 +33,6 @@ interface LinkRow {
   readonly created_by: string
   readonly end_ms: unknown
 }
-
-/** Postgres refuses a NUL in a parameter, and no row holds one. */
-const isStorable = (id: string): boolean => !id.includes('\0')
 
 /** Over the tables `user_passwords` and `password_links` of migration 16. */
 export function createPasswordStore({ database, clock, hashKey, onChange }: PasswordStoreOptions): PasswordStore {
@@ -93,13 +91,6 @@ export function createPasswordStore({ database, clock, hashKey, onChange }: Pass
   }
 }
 
-/** undefined = the user has none. `sql` = the database, or a transaction. */
-export async function passwordHashOf(sql: SQL, userId: string): Promise<string | undefined> {
-  if (!isStorable(userId)) return undefined
-  const rows = (await sql`select hash from user_passwords where user_id = ${userId}`) as { hash: string }[]
-  return rows[0]?.hash
-}
-
 function refusalEntry(refusal: RefusedSignIn, atMs: number): Omit<AuditEntry, 'id'> {
   const { userId, reason, clientAddress, further } = refusal
   const objectId = userId ?? 'unknown'
@@ -115,17 +106,6 @@ function refusalEntry(refusal: RefusedSignIn, atMs: number): Omit<AuditEntry, 'i
     before: null,
     after,
   }
-}
-
-/** Removes what a user could sign in with, in the transaction that deletes the user. */
-export async function deletePasswordOfUser(tx: SQL, userId: string): Promise<void> {
-  await tx`delete from user_passwords where user_id = ${userId}`
-  await deletePasswordLinksOf(tx, userId)
-}
-
-/** Ends the links by which the user could set a password. */
-export async function deletePasswordLinksOf(tx: SQL, userId: string): Promise<void> {
-  await tx`delete from password_links where user_id = ${userId}`
 }
 
 interface NewPassword {

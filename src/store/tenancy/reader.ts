@@ -12,7 +12,7 @@ import type {
 } from '../../core/tenancy/tenancy-store.ts'
 import { toNumber } from '../database/open.ts'
 import { findKey, findKeyOfText } from '../keys/keys.ts'
-import { passwordHashOf } from '../sign-in/passwords.ts'
+import { passwordHashOf } from '../sign-in/password-rows.ts'
 import { conditionText } from './conditions.ts'
 import { membershipColumns, tenantColumns, tenantTables, toRecord } from './columns.ts'
 import type { Row } from './columns.ts'

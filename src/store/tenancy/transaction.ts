@@ -22,7 +22,7 @@ import type {
 import { toNumber } from '../database/open.ts'
 import { checkQuota } from '../keys/keys.ts'
 import { deleteConversationsOf } from '../objects/conversations.ts'
-import { deletePasswordLinksOf, deletePasswordOfUser } from '../sign-in/passwords.ts'
+import { deletePasswordLinksOf, deletePasswordOfUser } from '../sign-in/password-rows.ts'
 import { endSessionsOfUser } from '../sign-in/sessions.ts'
 import { writeAudit } from './audit.ts'
 import { keySubject, membershipSubject, nextRevision, noteChange, tenantSubject } from './changes.ts'
