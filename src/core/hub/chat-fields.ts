@@ -47,7 +47,7 @@ export const defaultEffort = 'default'
 
 /** Fields that text completions have too, with the same meaning. */
 export const sharedChatFields: readonly ChatField[] = [
-  { name: 'seed', schema: type.int64, property: 'seed', guard: true },
+  { name: 'seed', schema: type.int64, property: 'seed', probes: [{ seed: 7 }], guard: true },
   { name: 'n', schema: type.integer(1, 128), property: 'choices', neutral: 1, description: 'How many choices.' },
   {
     name: 'stop',
@@ -165,7 +165,13 @@ export const chatFields: readonly ChatField[] = [
   },
   { name: 'model', schema: type.text, required: true, always: true, guard: true },
   ...toolFields,
-  { name: 'max_tokens', schema: type.integer(1), property: 'maxOutputTokens', guard: true },
+  {
+    name: 'max_tokens',
+    schema: type.integer(1),
+    property: 'maxOutputTokens',
+    probes: [{ maxOutputTokens: 2048 }],
+    guard: true,
+  },
   {
     name: 'max_completion_tokens',
     schema: type.integer(1),

@@ -155,7 +155,8 @@ export type ChatEvent =
   | { type: 'citation'; choice: number; citation: Record<string, unknown> }
   /** OpenAI's token objects (`{token, logprob, bytes, top_logprobs}`), untouched. */
   | { type: 'logprobs'; choice: number; content?: unknown[]; refusal?: unknown[] }
-  | { type: 'finish'; choice: number; reason: FinishReason; stopSequence?: string }
+  /** `stopSequence` null = one of them, and the upstream does not say which. */
+  | { type: 'finish'; choice: number; reason: FinishReason; stopSequence?: string | null }
   /** The last one counts; each replaces the one before. */
   | { type: 'usage'; usage: Usage }
   /**

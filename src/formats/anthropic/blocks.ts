@@ -145,7 +145,7 @@ export class BlockSequence {
   }
 
   /** Some hosts end calls with a plain stop: the client's loop would end too. */
-  #stopReason(reason: FinishReason, stopSequence: string | undefined): string {
+  #stopReason(reason: FinishReason, stopSequence: string | null | undefined): string {
     if (reason !== 'stop') return stopReasons[reason]
     if (this.#called) return stopReasons['tool-calls']
     return stopSequence === undefined ? stopReasons.stop : 'stop_sequence'

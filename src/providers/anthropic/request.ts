@@ -6,11 +6,16 @@ import type { Target } from '../../core/provider.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { estimateInput } from '../../core/hub/input-tokens.ts'
 import { argumentsObject } from '../../core/hub/tool-arguments.ts'
+import { objectsOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 
 import { claudeRule } from '../../../rules/claude.ts'
 import type { ClaudeRule } from '../../../rules/claude.ts'
 import { perTarget } from '../../core/per-target.ts'
+import { cacheMarksMax, cacheMarksOf, superfluousMarks } from '../common/cache-marks.ts'
+import { withDistinctCallIds } from '../common/call-ids.ts'
+import { lostInMessages } from '../common/lost-messages.ts'
+import type { MessageWords } from '../common/lost-messages.ts'
 import { claudeThinking } from './reasoning.ts'
 import type { ClaudeThinking } from './reasoning.ts'
 import { isClaudeSignature } from './signature.ts'
@@ -49,6 +54,7 @@ export function messagesBody(request: ChatRequest, target: Target): AnthropicBod
   sampling(request, body, { dropped, fixed: fixed || isSamplingFixed(target) })
   if (request.stop) stopSequences(request.stop, body, dropped)
   tools(request, plan, { body, rule, dropped })
+  if (limitCacheMarks(request, body)) dropped.push('cache_control')
   if (request.user !== undefined) body.metadata = { user_id: request.user }
   if (request.serviceTier === 'auto') body.service_tier = 'auto'
   else if (request.serviceTier === 'default') body.service_tier = 'standard_only'
@@ -139,14 +145,20 @@ const unknownProperties: readonly CarriedProperty[] = [
 
 function droppedFields(request: ChatRequest): string[] {
   const dropped = namesOfSet(request, unknownProperties)
-  if (request.messages.some(one => one.name !== undefined)) dropped.push('messages.name')
-  if (request.messages.some(one => one.parts.some(wantsDetail))) dropped.push('messages.content.image_url.detail')
+  dropped.push(...lostInMessages(request.messages, messageWords))
   if (request.extra.format !== 'anthropic-messages') for (const name in request.extra.fields) dropped.push(name)
   return dropped
 }
 
-const wantsDetail = (part: Part): boolean =>
-  part.type === 'image' && part.detail !== undefined && part.detail !== 'auto'
+const messageWords: MessageWords = {
+  names: false,
+  imageDetail: false,
+  fileName: () => true,
+  cacheMarks: true,
+  resultErrors: true,
+  thinking: part => block(part) !== undefined,
+  blank: () => false,
+}
 
 /** From this version of the API on `temperature`, `top_p` and `top_k` are refused. */
 const versionOfFixedSampling = '2026-10-21'
@@ -260,7 +272,7 @@ function conversation(
 ): { system: Json[]; turns: Turn[] } {
   const system: Json[] = []
   const turns: Turn[] = []
-  for (const message of messages) {
+  for (const message of withDistinctCallIds(messages, toolId)) {
     const isSystem = message.role === 'system' || message.role === 'developer'
     if (isSystem && turns.length === 0) addBlocks(message.parts, system)
     else add(turns, message.role === 'assistant' ? 'assistant' : 'user', blocksOf(message.parts))
@@ -332,7 +344,7 @@ function block(part: Part): Json | undefined {
     case 'tool-call':
       return {
         type: 'tool_use',
-        id: toolId(part.id),
+        id: part.id,
         name: part.name,
         input: argumentsObject(part.arguments),
         ...cacheControl(part.cache),
@@ -340,7 +352,7 @@ function block(part: Part): Json | undefined {
     case 'tool-result':
       return {
         type: 'tool_result',
-        tool_use_id: toolId(part.callId),
+        tool_use_id: part.callId,
         content: blocksOf(part.parts),
         ...(part.isError && { is_error: true }),
         ...cacheControl(part.cache),
@@ -374,3 +386,15 @@ function document(part: Extract<Part, { type: 'document' }>): Json {
     ...cacheControl(part.cache),
   }
 }
+
+/** true = some were removed. The order is that in which Claude reads a request. */
+function limitCacheMarks(request: ChatRequest, body: Json): boolean {
+  if (cacheMarksOf(request) <= cacheMarksMax) return false
+  const marked = [body.tools, body.system, ...objectsOf(body.messages).map(({ content }) => content)].flatMap(markedIn)
+  const superfluous = superfluousMarks(marked)
+  for (const one of superfluous) delete one.cache_control
+  return superfluous.length > 0
+}
+
+const markedIn = (blocks: unknown): Json[] =>
+  objectsOf(blocks).flatMap(one => [...markedIn(one.content), ...(one.cache_control === undefined ? [] : [one])])

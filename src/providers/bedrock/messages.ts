@@ -9,6 +9,9 @@ import { argumentsObject } from '../../core/hub/tool-arguments.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { continueText } from '../anthropic/request.ts'
 import { isClaudeSignature } from '../anthropic/signature.ts'
+import { withDistinctCallIds } from '../common/call-ids.ts'
+import { lostInMessages } from '../common/lost-messages.ts'
+import type { MessageWords } from '../common/lost-messages.ts'
 import { audioBlock, documentBlock, imageBlock } from './media.ts'
 import type { BedrockModel } from './model.ts'
 import { cachePoint } from './tools.ts'
@@ -50,8 +53,8 @@ export function conversation(
   const context: Context = { model, dropped, documents: new Set(), usedTools: new Set() }
   const system: Unit[] = []
   const turns: Turn[] = []
-  for (const message of messages) {
-    noteDropped(message, dropped)
+  dropped.push(...lostInMessages(messages, messageWords(model)))
+  for (const message of withDistinctCallIds(messages, toolId)) {
     const units = message.parts.flatMap(part => unit(part, context))
     if (isLeading(message, turns)) system.push(...units)
     else add(turns, message.role === 'assistant' ? 'assistant' : 'user', units)
@@ -73,12 +76,16 @@ export function conversation(
   }
 }
 
-function noteDropped({ name, parts }: Message, dropped: string[]): void {
-  if (name !== undefined) dropped.push('messages.name')
-  for (const part of parts)
-    if (part.type === 'image' && part.detail !== undefined && part.detail !== 'auto')
-      dropped.push('messages.content.image_url.detail')
-}
+const messageWords = (model: BedrockModel): MessageWords => ({
+  names: false,
+  imageDetail: false,
+  fileName: () => true,
+  // As each model takes them: `cachePoint`.
+  cacheMarks: true,
+  resultErrors: model.resultStatus,
+  thinking: part => reasoningUnits(part, model).length > 0,
+  blank: () => false,
+})
 
 /** true = part of `system`. Later instructions, and those with other parts than text, become user messages. */
 function isLeading({ role, parts }: Message, turns: readonly Turn[]): boolean {
@@ -124,12 +131,12 @@ function unit(part: Part, context: Context): Unit[] {
     case 'audio':
       return [[audioBlock(part)]]
     case 'reasoning':
-      return reasoningUnits(part, context)
+      return reasoningUnits(part, context.model)
     case 'tool-call':
       context.usedTools.add(part.name)
       return [
         cached(
-          { toolUse: { toolUseId: toolId(part.id), name: part.name, input: argumentsObject(part.arguments) } },
+          { toolUse: { toolUseId: part.id, name: part.name, input: argumentsObject(part.arguments) } },
           part.cache,
           context,
         ),
@@ -150,7 +157,7 @@ function textUnits(text: string, cache: CacheControl | undefined, context: Conte
 /** Only Claude takes its signed thinking back; thinking without its signature would be refused. */
 function reasoningUnits(
   { text, signature, redacted }: Extract<Part, { type: 'reasoning' }>,
-  { model }: Context,
+  model: BedrockModel,
 ): Unit[] {
   if (model.family !== 'claude' && model.family !== 'hidden') return []
   if (redacted !== undefined) return [[{ reasoningContent: { redactedContent: redacted } }]]
@@ -158,14 +165,13 @@ function reasoningUnits(
 }
 
 function toolResult(part: Extract<Part, { type: 'tool-result' }>, context: Context): Json {
-  const { model, dropped, usedTools } = context
+  const { model, usedTools } = context
   // Converse requires a declared tool also for a result without its call.
   if (usedTools.size === 0) usedTools.add(part.name ?? 'tool')
-  if (part.isError && !model.resultStatus) dropped.push('is_error')
   const content = part.parts.flatMap(one => resultBlock(one, context))
   return {
     toolResult: {
-      toolUseId: toolId(part.callId),
+      toolUseId: part.callId,
       content: content.length > 0 ? content : [{ text: '(empty)' }],
       ...(part.isError && model.resultStatus && { status: 'error' }),
     },

@@ -86,7 +86,10 @@ class Answer {
         choice: 0,
         // Without calls of the client's tools, the tool use was the forced answer.
         reason: ending === 'tool-calls' && this.#calls === 0 ? 'stop' : ending,
-        ...(typeof sequence === 'string' && { stopSequence: sequence }),
+        // Only Claude says which one it was.
+        ...(typeof sequence === 'string'
+          ? { stopSequence: sequence }
+          : reason === 'stop_sequence' && { stopSequence: null }),
       },
     ]
   }

@@ -4,8 +4,9 @@ import type { CarriedProperty } from '../../core/hub/chat-fields.ts'
 import type { ChatRequest } from '../../core/hub/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { unprocessable } from '../../core/errors.ts'
-import { isObject } from '../../lib/json/json-values.ts'
+import { isObject, objectsOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { cacheMarksMax, cacheMarksOf, superfluousMarks } from '../common/cache-marks.ts'
 import { refuseImageUrls } from '../image-urls.ts'
 import { modelId } from './address.ts'
 import { readableImages } from './media.ts'
@@ -70,6 +71,8 @@ export function converseBody(request: ChatRequest, target: Target): ConverseBody
     ...own.additionalModelRequestFields,
   }
   const stops = stopSequences(request, dropped)
+  const blocks = [tools?.tools, system, ...messages.map(one => one.content)]
+  if (cacheMarksOf(request) > cacheMarksMax && limitCachePoints(blocks)) dropped.push('cache_control')
   const inferenceConfig = {
     ...(thinking.maxTokens !== undefined && { maxTokens: thinking.maxTokens }),
     ...sampled.config,
@@ -90,6 +93,16 @@ export function converseBody(request: ChatRequest, target: Target): ConverseBody
     ...(stops.length > 0 && model.family === 'claude' && { additionalModelResponseFieldPaths: [stopSequencePath] }),
   }
   return { body, dropped: [...new Set(dropped)] }
+}
+
+/** true = some were removed. `lists`: blocks in the order in which the model reads them. */
+function limitCachePoints(lists: readonly unknown[]): boolean {
+  const points = lists.flatMap(list => objectsOf(list).filter(one => one.cachePoint !== undefined))
+  const superfluous = new Set(superfluousMarks(points))
+  for (const list of lists)
+    if (Array.isArray(list))
+      for (let at = list.length - 1; at >= 0; at--) if (superfluous.has(list[at] as Json)) list.splice(at, 1)
+  return superfluous.size > 0
 }
 
 function maxTokens(request: ChatRequest, target: Target): number | undefined {

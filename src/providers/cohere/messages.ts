@@ -5,6 +5,8 @@
 import type { Message, Part } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { lostInMessages } from '../common/lost-messages.ts'
+import type { MessageWords } from '../common/lost-messages.ts'
 import { address } from '../openai-compatible/request.ts'
 import { textOrParts } from '../openai-compatible/texts.ts'
 
@@ -17,12 +19,21 @@ interface Conversation {
 /** Adds fields that Cohere lacks to `dropped`. Throws `invalid-request` for parts that Cohere does not take. */
 export function conversation(messages: readonly Message[], dropped: string[]): Conversation {
   const documents: Json[] = []
-  const converted = messages.flatMap(message => {
-    if (message.name !== undefined) dropped.push('messages.name')
-    if (message.parts.some(part => 'cache' in part && part.cache)) dropped.push('cache_control')
-    return message.role === 'assistant' ? assistant(message.parts) : inputMessages(message, documents)
-  })
+  const converted = messages.flatMap(message =>
+    message.role === 'assistant' ? assistant(message.parts) : inputMessages(message, documents),
+  )
+  dropped.push(...lostInMessages(messages, messageWords))
   return { messages: converted, documents }
+}
+
+const messageWords: MessageWords = {
+  names: false,
+  imageDetail: true,
+  fileName: () => true,
+  cacheMarks: false,
+  resultErrors: false,
+  thinking: ({ text }) => text !== '',
+  blank: ({ role, parts }) => role !== 'assistant' || parts.some(part => 'text' in part && part.text !== ''),
 }
 
 /** A user, system or tool message: tool results become messages of their own, documents are added to `documents`. */

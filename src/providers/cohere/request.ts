@@ -78,7 +78,8 @@ function sampling(request: ChatRequest, body: Json, dropped: string[]): void {
   set('presence_penalty', 'presence_penalty', request.presencePenalty, [0, 1])
   set('top_k', 'k', request.topK, [0, 500])
   // Cohere takes 0.01 to 0.99. The ends of OpenAI's range, 0 and 1, have the same effect, so nothing is reported.
-  if (request.topP !== undefined) body.p = Math.min(Math.max(request.topP, 0.01), 0.99)
+  const { topP } = request
+  set('top_p', 'p', topP === 0 ? 0.01 : topP === 1 ? 0.99 : topP, [0.01, 0.99])
 }
 
 function tools(request: ChatRequest, body: Json): void {

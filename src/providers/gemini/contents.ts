@@ -4,6 +4,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { argumentsObject } from '../../core/hub/tool-arguments.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'
+import { lostInMessages } from '../common/lost-messages.ts'
 import { mediaPart } from './media.ts'
 import type { GeminiModel } from './model.ts'
 import { readSignature, skipSignatureCheck } from './signature.ts'
@@ -40,10 +41,8 @@ type Result = Extract<Part, { type: 'tool-result' }>
 export function conversation(messages: readonly Message[], options: ConversationOptions): Conversation {
   const system: Json[] = []
   const turns: Turn[] = []
-  const dropped = new Set<string>()
   const calls = new Calls()
   for (const message of messages) {
-    noteDropped(message, options, dropped)
     const isSystem = message.role === 'system' || message.role === 'developer'
     if (isSystem && turns.length === 0) system.push(...systemParts(message))
     else if (message.role === 'assistant') turnOf(turns, 'model').parts.push(...modelParts(message, calls, options))
@@ -59,23 +58,18 @@ export function conversation(messages: readonly Message[], options: Conversation
       role,
       parts: [...results.sort((a, b) => a.order - b.order).map(({ part }) => part), ...parts],
     })),
-    dropped: [...dropped],
+    dropped: lostInMessages(messages, {
+      names: false,
+      imageDetail: false,
+      fileName: () => options.fileNames,
+      // Gemini caches implicitly, or by `cachedContent`.
+      cacheMarks: false,
+      resultErrors: true,
+      thinking: part => thoughtParts(part).length > 0,
+      blank: ({ parts }) => parts.some(part => 'text' in part && part.text !== ''),
+    }),
   }
 }
-
-function noteDropped(message: Message, { fileNames }: ConversationOptions, dropped: Set<string>): void {
-  if (message.name !== undefined && message.role !== 'tool') dropped.add('messages.name')
-  // Gemini caches implicitly, or by `cachedContent`: there are no cache points in messages.
-  if (message.parts.some(part => 'cache' in part && part.cache)) dropped.add('cache_control')
-  for (const part of message.parts)
-    if (part.type === 'image' && part.detail !== undefined && part.detail !== 'auto')
-      dropped.add('messages.content.image_url.detail')
-  if (!fileNames && withResults(message.parts).some(part => part.type === 'document' && part.name !== undefined))
-    dropped.add('messages.content.file.filename')
-}
-
-const withResults = (parts: readonly Part[]): readonly Part[] =>
-  parts.flatMap(part => (part.type === 'tool-result' ? part.parts : [part]))
 
 /** The turn to add to: adjacent messages of one role share a turn; empty turns between them are removed. */
 function turnOf(turns: Turn[], role: Turn['role']): Turn {

@@ -254,6 +254,7 @@ describe('settings', () => {
       'metadata',
       'parallel_tool_calls',
       'prediction',
+      'seed',
       'stop',
       'user',
     ])

@@ -79,14 +79,15 @@ function serviceTier({ serviceTier: requestedTier }: ChatRequest, dropped: strin
 
 function generationConfig(request: ChatRequest, model: GeminiModel, dropped: string[]): Json {
   const config: Json = {}
+  const seed = seedOf(request)
+  if (seed !== request.seed) dropped.push('seed')
   const plain = {
     temperature: request.temperature,
     topP: request.topP,
     topK: request.topK,
     maxOutputTokens: request.maxOutputTokens,
     candidateCount: (request.choices ?? 1) > 1 ? request.choices : undefined,
-    // The API's seed is an int32; a larger one is reduced to its lowest 32 bits.
-    seed: request.seed === undefined ? undefined : Number(BigInt.asIntN(32, BigInt(Math.trunc(request.seed)))),
+    seed,
     presencePenalty: request.presencePenalty,
     frequencyPenalty: request.frequencyPenalty,
     responseLogprobs: request.logprobs || undefined,
@@ -100,6 +101,10 @@ function generationConfig(request: ChatRequest, model: GeminiModel, dropped: str
   responseFormat(request, model, { config, dropped })
   return config
 }
+
+/** The API's seed is an int32; a larger one is reduced to its lowest 32 bits. */
+const seedOf = ({ seed }: ChatRequest): number | undefined =>
+  seed === undefined ? undefined : Number(BigInt.asIntN(32, BigInt(Math.trunc(seed))))
 
 /** A configuration under construction. */
 interface ConfigDraft {

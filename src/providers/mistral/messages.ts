@@ -6,6 +6,8 @@
 import { createHash } from 'node:crypto'
 import type { Message, Part } from '../../core/hub/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { lostInMessages } from '../common/lost-messages.ts'
+import type { MessageWords } from '../common/lost-messages.ts'
 import { address } from '../openai-compatible/request.ts'
 import { joinTexts, textOrParts } from '../openai-compatible/texts.ts'
 
@@ -33,10 +35,9 @@ function callId(id: string): string {
 export function mistralMessages(messages: readonly Message[], context: Context): MistralMessage[] {
   const out: MistralMessage[] = []
   for (const message of messages) {
-    if (message.name !== undefined) context.dropped.push('messages.name')
-    if (message.parts.some(isNamedText)) context.dropped.push('messages.content.file.filename')
     for (const one of converted(message, context)) push(out, one)
   }
+  context.dropped.push(...lostInMessages(messages, messageWords(context)))
   // The first turn must not be the assistant's.
   if (out[0]?.role === 'assistant') out.unshift({ role: 'user', content: '.' })
   const last = out.at(-1)
@@ -45,12 +46,16 @@ export function mistralMessages(messages: readonly Message[], context: Context):
   return out
 }
 
-/** true = a named file that is sent as text or by id and so loses its name; `document_url` keeps it. */
-function isNamedText(part: Part): boolean {
-  if (part.type === 'tool-result') return part.parts.some(isNamedText)
-  if (part.type !== 'document' || part.name === undefined) return false
-  return 'fileId' in part.source || ('data' in part.source && part.source.mediaType.startsWith('text/'))
-}
+const messageWords = ({ thinking }: Context): MessageWords => ({
+  names: false,
+  imageDetail: true,
+  // Sent as text or by id it has none.
+  fileName: ({ source }) => !('fileId' in source) && !('data' in source && source.mediaType.startsWith('text/')),
+  cacheMarks: false,
+  resultErrors: false,
+  thinking: ({ text }) => thinking && text !== '',
+  blank: ({ role, parts }) => role !== 'assistant' || parts.some(part => 'text' in part && part.text !== ''),
+})
 
 function push(out: MistralMessage[], message: MistralMessage): void {
   const before = out.at(-1)?.role

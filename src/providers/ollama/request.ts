@@ -8,6 +8,8 @@ import { argumentsObject } from '../../core/hub/tool-arguments.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { refuseImageUrls } from '../image-urls.ts'
+import { lostInMessages } from '../common/lost-messages.ts'
+import type { MessageWords } from '../common/lost-messages.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'
 
 /** Ollama's own fields that a client may send in addition to OpenAI's. */
@@ -143,22 +145,22 @@ function thinkOf({ reasoning }: ChatRequest, target: Target): boolean | string |
 function conversation(messages: readonly Message[], dropped: string[]): Json[] {
   /** Tool names by call id: `tool_name` of a result is the tool's name. */
   const names = new Map<string, string>()
+  dropped.push(...lostInMessages(messages, messageWords))
   return messages.flatMap(message => {
-    if (message.name !== undefined) dropped.push('messages.name')
-    if (message.parts.some(part => 'cache' in part && part.cache)) dropped.push('cache_control')
-    if (message.parts.some(wantsDetail)) dropped.push('messages.content.image_url.detail')
-    if (message.parts.some(isNamedFile)) dropped.push('messages.content.file.filename')
     for (const part of message.parts) if (part.type === 'tool-call') names.set(part.id, part.name)
     return message.role === 'assistant' ? [assistant(message.parts)] : inputMessages(message, names)
   })
 }
 
-const wantsDetail = (part: Part): boolean =>
-  part.type === 'image' && part.detail !== undefined && part.detail !== 'auto'
-
-/** true = a named file: its text is sent without the name. */
-const isNamedFile = (part: Part): boolean =>
-  part.type === 'tool-result' ? part.parts.some(isNamedFile) : part.type === 'document' && part.name !== undefined
+const messageWords: MessageWords = {
+  names: false,
+  imageDetail: false,
+  fileName: () => false,
+  cacheMarks: false,
+  resultErrors: false,
+  thinking: ({ text }) => text !== '',
+  blank: () => true,
+}
 
 /** A user, system or tool message; tool results become messages of their own. */
 function inputMessages(message: Message, names: ReadonlyMap<string, string>): Json[] {

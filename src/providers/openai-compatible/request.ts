@@ -8,6 +8,8 @@ import type { FieldRule, FieldRules } from '../../core/dialects/field-rules.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { effortOfBudget } from '../../../rules/efforts.ts'
+import { lostInMessages } from '../common/lost-messages.ts'
+import type { MessageWords } from '../common/lost-messages.ts'
 import { RuledFields } from './field-rules.ts'
 import type { CompatibleRow } from './row.ts'
 import { joinTexts } from './texts.ts'
@@ -19,7 +21,7 @@ export function chatBody(request: ChatRequest, target: Target, host: ChatHost): 
   const written = conversation(request.messages, rules)
   return {
     body: { model: target.model, messages: written.messages, ...fields },
-    dropped: [...dropped, ...written.dropped],
+    dropped: [...new Set([...dropped, ...written.dropped])],
   }
 }
 
@@ -49,7 +51,7 @@ export function chatFields(
     else checkedText.set(name, value)
   }
   dropped.push(...withoutRefused(body.tools, 'tools', rules), ...unsaidReasoning(asked))
-  if (usesCacheControl(request)) dropped.push('cache_control')
+  if (cachesTools(request)) dropped.push('cache_control')
   if (request.stream) {
     body.stream = true
     if (rules.streamOptions !== false) body.stream_options = { include_usage: true }
@@ -96,13 +98,8 @@ export function unsaidReasoning({ reasoning, extra }: ChatRequest): string[] {
   return reasoning.enabled === undefined || 'chat_template_kwargs' in extra.fields ? [] : ['reasoning.enabled']
 }
 
-/** A part or a tool has a breakpoint for a cache, which OpenAI's dialects have no word for. */
-export function usesCacheControl(request: ChatRequest): boolean {
-  const marked = (part: Part): boolean => 'cache' in part && part.cache !== undefined
-  return (
-    request.messages.some(message => message.parts.some(marked)) || (request.tools?.some(one => one.cache) ?? false)
-  )
-}
+/** A tool has a breakpoint for a cache, which OpenAI's dialects have no word for. */
+export const cachesTools = ({ tools }: ChatRequest): boolean => tools?.some(one => one.cache) ?? false
 
 function tool({ name, description, parameters, strict }: Tool): Json {
   return {
@@ -147,14 +144,26 @@ interface WrittenMessages {
 function conversation(messages: readonly Message[], rules: FieldRules): WrittenMessages {
   const written = plainConversation(rules.readsCallSignatures ? withSignedIds(messages) : messages, rules)
   const members = rules.inside?.get('messages')
-  if (!members) return { messages: written, dropped: [] }
+  const dropped = lostInMessages(messages, messageWords)
+  if (!members) return { messages: written, dropped }
   for (const message of written)
     for (const [path, name] of members.paths) {
       if (name === undefined || !(path in message)) continue
       message[name] = message[path]
       delete message[path]
     }
-  return { messages: written, dropped: withoutRefused(written, 'messages', rules) }
+  return { messages: written, dropped: [...dropped, ...withoutRefused(written, 'messages', rules)] }
+}
+
+/** Of the dialect: what a host refuses of it is removed below. */
+const messageWords: MessageWords = {
+  names: true,
+  imageDetail: true,
+  fileName: ({ source }) => !('fileId' in source),
+  cacheMarks: false,
+  resultErrors: false,
+  thinking: ({ text }) => text !== '',
+  blank: () => true,
 }
 
 /** Removes what the host refuses inside of the objects of a list, and returns the paths of what is lost by that. */

@@ -3,6 +3,8 @@ import type { Message, Part, Source } from '../../../core/hub/chat.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { freeTextOf } from '../../../core/hub/tool-arguments.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
+import { lostInMessages } from '../../common/lost-messages.ts'
+import type { MessageWords } from '../../common/lost-messages.ts'
 import { address } from '../request.ts'
 import { joinTexts } from '../texts.ts'
 import { readItem } from './signature.ts'
@@ -26,10 +28,19 @@ export function inputItems(messages: readonly Message[], textTools: ReadonlySet<
   for (const message of messages) {
     if (message.role === 'assistant') items.push(...assistantItems(message, { textTools, textCalls, account, dropped }))
     else items.push(...otherItems(message, textCalls))
-    if (message.name !== undefined) dropped.add('messages.name')
   }
-  return { items, dropped: [...dropped] }
+  return { items, dropped: [...dropped, ...lostInMessages(messages, messageWords(account))] }
 }
+
+const messageWords = (account: string): MessageWords => ({
+  names: false,
+  imageDetail: true,
+  fileName: ({ source }) => 'data' in source,
+  cacheMarks: false,
+  resultErrors: false,
+  thinking: part => reasoningItem(part, account) !== undefined,
+  blank: ({ role, parts }) => role !== 'assistant' || parts.length > 0,
+})
 
 /** Results of tools, and what else the message says. */
 function otherItems({ role, parts }: Message, textCalls: ReadonlySet<string>): Json[] {

@@ -7,7 +7,7 @@ import type { TranslatedCall } from '../../../core/provider.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { RuledFields } from '../field-rules.ts'
-import { unsaidReasoning, usesCacheControl, withEffort } from '../request.ts'
+import { cachesTools, unsaidReasoning, withEffort } from '../request.ts'
 import { inputItems } from './input.ts'
 import { plainInput } from './plain-input.ts'
 
@@ -65,9 +65,10 @@ export function responsesBody(
     ...checkedText.body,
     ...(request.stream && { stream: true }),
   }
-  const cached = usesCacheControl(request) ? ['cache_control'] : []
-  const lost = [...checkedText.dropped, ...namesOfSet(request, unsaid), ...unsaidReasoning(request)]
-  return { body, dropped: [...lost, ...cached, ...dropped] }
+  const cached = cachesTools(request) ? ['cache_control'] : []
+  const raised = maxOutputTokens !== undefined && maxOutputTokens < outputTokensMin ? ['max_tokens'] : []
+  const lost = [...raised, ...checkedText.dropped, ...namesOfSet(request, unsaid), ...unsaidReasoning(request)]
+  return { body, dropped: [...new Set([...lost, ...cached, ...dropped])] }
 }
 
 function input(
