@@ -343,3 +343,8 @@ describe('failures', () => {
     ])
   })
 })
+
+test('a stop sequence is one for clients of Messages also where the model does not say which', () => {
+  const events = whole(answer([{ text: 'x' }], 'stop_sequence', { additionalModelResponseFields: null }))
+  expect(events).toContainEqual({ type: 'finish', choice: 0, reason: 'stop', stopSequence: null })
+})
