@@ -1,4 +1,5 @@
 /** Resolves what a call refers to: earlier responses and single items, read from the key's store. */
+import { storingIdOf } from '../../../core/caller.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'
@@ -31,7 +32,7 @@ export async function readConversation(
   const sent = itemsOf(body.exact('input', schemaNames) ?? body.get('input'))
   const previousId = body.get('previous_response_id')
   const continues = typeof previousId === 'string'
-  const context = { keyId: caller.key.id, request, services, home: homeOf(body, caller, services) }
+  const context = { keyId: storingIdOf(caller), request, services, home: homeOf(body, caller, services) }
   const references = sent.filter(isReference).map(item => item.id as string)
   const own = references.length > 0 ? await resolved(sent, references, context) : sent
   const input = own.map(storedItem)

@@ -68,7 +68,7 @@ export async function grantedKey(tx: RightsReader, caller: Caller, requestedKey:
 }
 
 /** An administrator's key that may ask for some routes alone makes keys that call models, and none of administrators. */
-async function withinText(tx: TenancyTransaction, { key }: Caller, requestedKey: NewKey): Promise<NewKey> {
+async function withinText(tx: RightsReader, { key }: Caller, requestedKey: NewKey): Promise<NewKey> {
   if (!restrictionOf(key)) return requestedKey
   const granted = forCalls(requestedKey)
   await checkOthersKey(tx, granted)
@@ -190,7 +190,7 @@ interface KeyChange {
 
 /** As `withinText`, for changes; nor does such a key loosen itself. Throws 403. */
 async function checkWithinText(
-  tx: TenancyTransaction,
+  tx: RightsReader,
   { key }: Caller,
   { before, after, isTaken }: KeyChange,
 ): Promise<void> {
