@@ -38,8 +38,8 @@ export function requireRole(): RequestPolicy {
 const keptFrom = (restriction: string): GatewayError =>
   new GatewayError(
     'forbidden',
-    `this key has a restriction of its own (${restriction}), so that it calls models, reads, and manages nothing: sign ` +
-      'in, or use a key without restrictions, or one whose `allowed_routes` alone name this path',
+    `this key has a restriction of its own (${restriction}), so that it calls models, reads, and manages nothing: ` +
+      'sign in, or use a key without restrictions, or one whose `allowed_routes` alone name this path',
   )
 
 /** Decided once for each caller and endpoint. */

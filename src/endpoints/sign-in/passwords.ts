@@ -53,8 +53,8 @@ const passwordSet = withBody(passwordBody, {
     const isOwn = userId === ownId
     if (!isOwn && !managesAll(caller))
       throw forbidden(
-        'only administrators set passwords of others, with keys that have no restriction of their own, and users their ' +
-          'own once they are signed in',
+        'only administrators set passwords of others, with keys that have no restriction of their own, and users ' +
+          'their own once they are signed in',
       )
     if (!isOwn) checkNoAdministrator(caller, (await services.tenancy.find('user', userId))?.role)
     if (isOwn && current === undefined)

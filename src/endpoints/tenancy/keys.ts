@@ -211,7 +211,7 @@ function change(
 }
 
 /**
- * What a person has stored is not inherited by whoever else knows a text of the key: the holder of a text that another
+ * What a person has stored is not inherited by others who know a text of the key: the holder of a text that another
  * than its user gave it, and its next user, begin anew. With a text of the user's own making the user has it all again.
  */
 function newOwner(caller: Caller, before: KeyRecord, changes: KeyChanges): KeyChanges {

@@ -54,8 +54,8 @@ export function checkMetadata(metadata: Readonly<Record<string, unknown>> | null
 }
 
 /**
- * A key with `allowed_routes` makes and changes no administrators, and nothing with which one could sign in as one, also
- * where it is an administrator's: it would leave its routes so. Throws 403.
+ * A key with `allowed_routes` makes and changes no administrators, and nothing with which one could sign in as one,
+ * also where it is an administrator's: it would leave its routes so. Throws 403.
  */
 export function checkNoAdministrator({ key }: Caller, role: string | null | undefined): void {
   if (role?.startsWith('proxy_admin') && restrictionOf(key))

@@ -67,7 +67,9 @@ export async function grantedKey(tx: RightsReader, caller: Caller, requestedKey:
   }
 }
 
-/** An administrator's key that may ask for some routes alone makes keys that call models, and none of administrators. */
+/**
+ * An administrator's key that may ask for some routes alone makes keys that call models, and none of administrators.
+ */
 async function withinText(tx: RightsReader, { key }: Caller, requestedKey: NewKey): Promise<NewKey> {
   if (!restrictionOf(key)) return requestedKey
   const granted = forCalls(requestedKey)
