@@ -153,7 +153,9 @@ function isPlainValue(value: unknown): boolean {
 }
 
 /** Whether a field cannot shape the answer: as ever, or as no candidate is sent it. */
-function isBeside({ body, format, candidates }: Call, name: string): boolean {
+function isBeside({ body, format, candidates, overrides }: Call, name: string): boolean {
+  // A dialect's own field of that name goes to its vendor.
+  if (name === 'fallbacks') return overrides.fallbacks !== undefined
   if (name !== 'metadata') return fieldsBesideTheKey.has(name)
   if (candidates.length === 0) return false
   return candidates.every(({ target }) => {

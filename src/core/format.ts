@@ -99,6 +99,14 @@ export interface EventWriter {
   fail?(error: GatewayError): string
 }
 
+/** A model that a body names beside the call's own. */
+export interface NamedModel {
+  /** As the vendor calls it. */
+  readonly name: string
+  /** The place of the name below the body, for errors. */
+  readonly path: string
+}
+
 interface FormatBase {
   readonly dialect: Dialect
   readonly operation: Operation
@@ -112,6 +120,8 @@ interface FormatBase {
   inspect(body: JsonBody): Inspection
   /** Options for the gateway itself in the body; absent = this dialect has none. Throws `unprocessable`. */
   overrides?(body: JsonBody): RequestOverrides
+  /** Models that the upstream is told to ask in place of the call's; absent = this dialect names none. */
+  otherModels?(body: JsonBody): readonly NamedModel[]
   /** The body of an error answer. `requestId` = what `x-request-id` says, for dialects that repeat it in the body. */
   errorBody(error: GatewayError, requestId?: string): object
   readonly forward: ForwardRules

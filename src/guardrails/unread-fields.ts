@@ -21,10 +21,14 @@ export function unreadFields({
   body,
   upload,
   unknownFields,
-}: Pick<Call, 'body' | 'upload' | 'unknownFields'>): readonly string[] {
+  overrides,
+}: Pick<Call, 'body' | 'upload' | 'unknownFields' | 'overrides'>): readonly string[] {
   if (!body || upload) return []
   const unknown = new Set(unknownFields)
-  const hasTexts = (name: string) => !passedOver.has(name) && !isId(name) && /^["[{]/.test(body.rawText(name) ?? '')
+  // A dialect's own field of that name goes to its vendor.
+  const isPassedOver = (name: string) =>
+    passedOver.has(name) && (name !== 'fallbacks' || overrides.fallbacks !== undefined)
+  const hasTexts = (name: string) => !isPassedOver(name) && !isId(name) && /^["[{]/.test(body.rawText(name) ?? '')
   return body.names().filter(name => unknown.has(name) || hasTexts(name))
 }
 

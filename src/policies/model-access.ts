@@ -1,6 +1,8 @@
 /** The model must exist and the key must be allowed to use it; finds the deployments that serve it. */
-import { callableDeployments, shownModel, unaliased } from '../accounts/models/model-access.ts'
+import { callableDeployments, mayCall, shownModel, unaliased } from '../accounts/models/model-access.ts'
+import type { Call } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { NamedModel } from '../core/format.ts'
 import type { Policy } from '../core/policy.ts'
 
 /**
@@ -24,6 +26,20 @@ export function modelAccess(): Policy {
         })
       }
       call.candidates = candidates
+      if (call.format.otherModels && call.body) checkOthers(call, call.format.otherModels(call.body))
     },
+  }
+}
+
+/**
+ * The upstream may ask only what the key may call itself, by the bare name or the one with the vendor. The gateway needs
+ * no model of the name: it is the vendor's.
+ */
+function checkOthers({ caller, models, candidates }: Call, others: readonly NamedModel[]): void {
+  for (const { name, path } of others) {
+    const names = [name, ...candidates.map(({ target }) => `${target.provider.name}/${name}`)]
+    if (names.some(one => mayCall(caller, one, models.settings))) continue
+    const why = `\`${path}\`: this key may not use the model '${shownModel(name)}'; leave it out`
+    throw new GatewayError('model-forbidden', why, { param: path })
   }
 }

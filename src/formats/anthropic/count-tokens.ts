@@ -15,7 +15,7 @@ export const anthropicCountTokens: UnaryFormat<'count-tokens'> = {
   operation: 'count-tokens',
   fieldNames: countTable.names,
   inspect: inspectCount,
-  overrides: readOverrides,
+  overrides: body => readOverrides(body, countTable.gatewayFields),
   decode: decodeMessagesBody,
   encode: ({ inputTokens }) => ({ input_tokens: inputTokens }),
   errorBody: anthropicErrorBody,

@@ -6,6 +6,7 @@ import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { CheckedField, Path, ProblemList } from '../common/field-checks.ts'
 import { fieldTable } from '../common/field-table.ts'
+import { checkVendorFallbacks } from './fallbacks.ts'
 import { checkCacheControl, checkMessages, checkSystem } from './inspect-messages.ts'
 
 /** Anthropic refuses smaller budgets. */
@@ -167,6 +168,14 @@ const messagesFields: readonly CheckedField<ChatRequest>[] = [
   { name: 'diagnostics', schema: type.object, extra: true },
   { name: 'inference_geo', schema: type.text, extra: true },
   { name: 'speed', schema: type.text, extra: true },
+  {
+    name: 'fallbacks',
+    schema: type.anyOf(type.oneOf('default'), { type: 'array', items: { type: 'object', required: ['model'] } }),
+    extra: true,
+    check: checkVendorFallbacks,
+    description:
+      'Models that Anthropic asks where the call\'s declines, by its names, or "default"; not the gateway\'s.',
+  },
 ]
 /** By name; the request of Anthropic's "Create a Message". */
 export const messagesTable = fieldTable(messagesFields)

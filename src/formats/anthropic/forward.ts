@@ -13,6 +13,7 @@ import { objectsOf } from '../../lib/json/json-values.ts'
 import { commonEdits } from '../common/forward-edits.ts'
 import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
 import { broken } from './error.ts'
+import { messagesTable } from './fields.ts'
 import { MessagesRelay } from './relay.ts'
 import { mayHoldMarks, withoutMarked } from './thinking-signature.ts'
 import { exactText } from '../../lib/json/exact-json.ts'
@@ -26,7 +27,7 @@ const clientHeaders = ['anthropic-version', 'anthropic-beta']
  * `dropped` names them; `messages.prefill` is the beginning of an answer that the model does not go on with.
  */
 export function messagesEdits(body: JsonBody, rules: FieldRules): { edits: Edit[]; dropped: string[] } {
-  const { edits, dropped } = commonEdits(body, rules)
+  const { edits, dropped } = commonEdits(body, rules, messagesTable.gatewayFields)
   // Another model's thinking, from earlier in the conversation: this upstream could not verify it.
   const clean = mayHoldMarks(body.bytes)
     ? withoutMarked(body.exact('messages', argumentNames.messages) ?? body.get('messages'))

@@ -4,6 +4,7 @@ import type { ChatFormat } from '../../core/format.ts'
 import { encodeMessage } from './answer.ts'
 import { decodeMessagesBody } from './decode.ts'
 import { anthropicErrorBody, anthropicErrorEvent } from './error.ts'
+import { fallbackModels } from './fallbacks.ts'
 import { messagesTable } from './fields.ts'
 import { messagesForward } from './forward.ts'
 import { inspectMessages } from './inspect.ts'
@@ -21,7 +22,8 @@ export const anthropicMessages: ChatFormat = {
   streaming: { contentType: 'text/event-stream; charset=utf-8', heartbeat: 'event: ping\ndata: {"type": "ping"}\n\n' },
   fieldNames: messagesTable.names,
   inspect: inspectMessages,
-  overrides: readOverrides,
+  overrides: body => readOverrides(body, messagesTable.gatewayFields),
+  otherModels: fallbackModels,
   strictSchema: strictMessageSchema,
   decode: decodeMessagesBody,
   encode: encodeMessage,

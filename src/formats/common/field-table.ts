@@ -6,7 +6,7 @@ import { readField } from './field-checks.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { Check, CheckedField, Path, ProblemList } from './field-checks.ts'
-import { gatewayFields } from './gateway-fields.ts'
+import { gatewayFieldsBeside } from './gateway-fields.ts'
 import { plainCheck, plainFormCheck } from './plain-checks.ts'
 
 /** A table, indexed once when the module is loaded. */
@@ -17,6 +17,8 @@ export interface FieldTable<Request> {
   readonly uses: ReadonlyMap<string, { readonly property: keyof Request } | 'code'>
   /** Of the rows in both spellings, and of the fields for the gateway itself. */
   readonly names: FieldNames
+  /** What is the gateway's in this dialect, and never sent (`gatewayFieldsBeside`). */
+  readonly gatewayFields: ReadonlySet<string>
   /** What a body must have, and what the error asks the client to send. */
   readonly required: readonly { readonly name: string; readonly what: string }[]
 }
@@ -52,8 +54,9 @@ export function fieldTable<Request>(
   const required = fields.flatMap(field =>
     typeof field.required === 'string' ? [{ name: field.name, what: field.required }] : [],
   )
+  const gatewayFields = gatewayFieldsBeside(fields)
   const names = new FieldNames([...fields.flatMap(({ name }) => [name, alias(name)]), ...gatewayFields])
-  return { fields, checks, uses, names, required }
+  return { fields, checks, uses, names, gatewayFields, required }
 }
 
 /** The rows with the checks of those whose schema is not plain. Throws for a check without a row. */
@@ -99,7 +102,8 @@ export function isGiven(body: JsonBody, field: string): boolean {
  * Copies the values of plain fields into the hub's request, and into `extra` those that neither the dialect nor the
  * gateway understands. Null means absent. Only for fields that passed the inspection.
  */
-export function readFields<Request>(fields: Json, { uses }: FieldTable<Request>, request: Request, extra?: Json): void {
+export function readFields<Request>(fields: Json, table: FieldTable<Request>, request: Request, extra?: Json): void {
+  const { uses, gatewayFields } = table
   for (const name in fields) {
     const value = fields[name]
     if (value === null) continue

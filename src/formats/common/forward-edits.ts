@@ -12,10 +12,10 @@ interface BodyEdits {
   readonly dropped: string[]
 }
 
-/** The gateway's own fields go, and what the upstream's rules say is done. */
-export function commonEdits(body: JsonBody, rules: FieldRules): BodyEdits {
+/** The gateway's own fields (`own`) go, and what the upstream's rules say is done. */
+export function commonEdits(body: JsonBody, rules: FieldRules, own = gatewayFields): BodyEdits {
   const result = ruleEdits(body, rules)
-  for (const name of body.names()) if (gatewayFields.has(name)) result.edits.push({ remove: name })
+  for (const name of body.names()) if (own.has(name)) result.edits.push({ remove: name })
   return result
 }
 

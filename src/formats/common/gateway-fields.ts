@@ -122,6 +122,18 @@ export const gatewayFields: ReadonlySet<string> = new Set([
   ...otherNames,
 ])
 
+const gatewayRows: ReadonlySet<object> = new Set([...overrideFields, ...embeddingsGatewayFields])
+
+/**
+ * The names that are the gateway's in a dialect with these rows. A field of the vendor's with the same name is the
+ * vendor's there: clients write it for the vendor, and only the vendor knows what it may hold.
+ */
+export function gatewayFieldsBeside(rows: readonly { readonly name: string }[]): ReadonlySet<string> {
+  const vendors = new Set(rows.filter(row => !gatewayRows.has(row)).map(({ name }) => name))
+  const isShared = [...gatewayFields].some(name => vendors.has(name))
+  return isShared ? new Set([...gatewayFields].filter(name => !vendors.has(name))) : gatewayFields
+}
+
 function checkCache(value: unknown, problems: ProblemList): void {
   if (!isObject(value)) return problems.wrong(['cache'], 'an object such as {"no-cache": true}', value)
   for (const [name, one] of Object.entries(value)) {

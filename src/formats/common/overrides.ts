@@ -12,15 +12,18 @@ import { ProblemList, readField } from './field-checks.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { fieldTable } from './field-table.ts'
-import { ignoredFields, overrideFields } from './gateway-fields.ts'
+import { gatewayFields, ignoredFields, overrideFields } from './gateway-fields.ts'
 
 const { checks } = fieldTable(overrideFields)
 const names: ReadonlySet<string> = new Set([...checks.keys(), ...ignoredFields])
 
-/** Throws `unprocessable` for a field of a wrong shape, in dialects that do not look at them before. */
-export function readOverrides(body: JsonBody): RequestOverrides {
+/**
+ * `own` = the fields that are the gateway's in this dialect. Throws `unprocessable` for one of a wrong shape, in dialects
+ * that do not look at them before.
+ */
+export function readOverrides(body: JsonBody, own = gatewayFields): RequestOverrides {
   let fields: Json | undefined
-  for (const name of body.names()) if (names.has(name)) (fields ??= {})[name] = readField(body, name)
+  for (const name of body.names()) if (names.has(name) && own.has(name)) (fields ??= {})[name] = readField(body, name)
   if (!fields) return noOverrides
   const list = new ProblemList()
   for (const [name, check] of checks) if (fields[name] != null) check(fields[name], list)

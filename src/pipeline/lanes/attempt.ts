@@ -12,7 +12,6 @@ import { noFieldRules } from '../../core/dialects/field-rules.ts'
 import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { ChatFormat, Format } from '../../core/format.ts'
 import type { ChatAdapter, Target } from '../../core/provider.ts'
-import type { CallHead } from '../../core/transport.ts'
 import { emulate, needsNoEmulation, moderationsByGuard } from '../../emulation/index.ts'
 import { framingMediaTypes } from '../../lib/frame-splitter.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
@@ -27,7 +26,7 @@ import { sent } from './attempt-parts.ts'
 import type { Attempt, Plan, Withheld } from './attempt-parts.ts'
 import { answerFilters, filteredFormat } from './filtered-format.ts'
 import { withChangedTexts } from './answer-texts.ts'
-import { chatRoute, needsTranslation } from './chat-api.ts'
+import { chatRoute, needsTranslation, withHeaders } from './chat-api.ts'
 import { withLocalAnswer } from './local-ids-answer.ts'
 import { GatheredSeries, PromptSeries, SeriesRelay } from './prompt-series.ts'
 import { CheckedRelay, JsonDialogue, validatedAnswer, validatedLate } from './structured-output.ts'
@@ -210,7 +209,7 @@ function forwardAttempt({ call, deployment, body: whole, withheld }: Plan, forma
   const form = call.upload && editedForm(call.upload, [...formEdits(call), ...edits, ...withheld.edits])
   const publicModel = call.model
   return {
-    head: withClientHeaders(
+    head: withHeaders(
       headOf(target, makeHead, call.stream),
       form ? { ...call.forwardedHeaders, 'content-type': form.contentType } : call.forwardedHeaders,
     ),
@@ -239,11 +238,6 @@ function mentionsDeveloper(body: JsonBody): boolean {
   return body.sizeOf('messages') <= 256 * 1024 && developerRole.test(body.rawText('messages') ?? '')
 }
 
-/** The client's version and betas replace the deployment's: only the client knows what its body needs. */
-function withClientHeaders(head: CallHead, client: Call['forwardedHeaders']): CallHead {
-  return client === undefined ? head : { url: head.url, headers: { ...head.headers, ...client } }
-}
-
 function translateAttempt(plan: Plan, format: Format): Attempt | undefined {
   if ('writer' in format) return chatAttempt(plan, format)
   if ('multipart' in format) return undefined
@@ -267,7 +261,7 @@ function translateAttempt(plan: Plan, format: Format): Attempt | undefined {
 function chatAttempt({ call, deployment, body }: Plan, format: ChatFormat): Attempt | undefined {
   const { target } = deployment
   if (!target.provider.chat) return undefined
-  const route = chatRoute(deployment, editedRequest(call, body, format.decode))
+  const route = chatRoute(deployment, editedRequest(call, body, format.decode), call.forwardedHeaders)
   if (!route) return undefined
   const { adapter, request } = route
   return translatedAttempt(call, { adapter, request, format, publicModel: call.model }, target)
@@ -358,7 +352,7 @@ function emulatedAttempt(plan: Plan, format: Format): Attempt | undefined {
   // Text completions of the host itself are raw text, which is returned unchanged.
   if (format.operation === 'completions' && speaks[format.dialect]) return undefined
   if (call.edits.length === 0 && needsNoEmulation(profile, body)) return undefined
-  const route = chatRoute(deployment, editedRequest(call, body, format.decode))
+  const route = chatRoute(deployment, editedRequest(call, body, format.decode), call.forwardedHeaders)
   const emulated = route && emulate(route.adapter, profile, route.request)
   if (!emulated) return undefined
   const { adapter, outputSchema } = emulated

@@ -4,6 +4,7 @@ import { defaultEffort } from '../../core/hub/chat-fields.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { ChatAdapter, Dialect } from '../../core/provider.ts'
+import type { CallHead } from '../../core/transport.ts'
 import { decorated } from '../../emulation/decorate.ts'
 import { fitToolNames, isFittingToolName } from '../../emulation/tool-names.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
@@ -18,18 +19,34 @@ interface ChatRoute {
 
 /**
  * What a client asked for as a Response goes to the upstream as one, where it has them; so do tools of plain text,
- * where it knows these. undefined = the upstream has no chats.
+ * where it knows these. `clientHeaders` = those that belong to the client's own dialect. undefined = the upstream has no
+ * chats.
  */
-export function chatRoute(deployment: Deployment, request: ChatRequest): ChatRoute | undefined {
+export function chatRoute(
+  deployment: Deployment,
+  request: ChatRequest,
+  clientHeaders?: Readonly<Record<string, string>>,
+): ChatRoute | undefined {
   const route = plainRoute(deployment, request)
-  const { restrictions } = deployment
-  if (!route || !restrictions) return route
+  const { restrictions, target } = deployment
+  // Fields of the client's dialect go along, and so does what they were written for: without its beta one is refused.
+  const headers = target.provider.speaks[request.extra.format as Dialect] && clientHeaders
+  if (!route || (!restrictions && !headers)) return route
   const { adapter } = route
-  const restricted: ChatAdapter['request'] = (one, target) => {
-    const made = adapter.request(one, target)
-    return { ...made, body: { ...restrictions, ...(made.body as Json) } }
+  const changed: ChatAdapter['request'] = (one, to) => {
+    const { head, body, dropped } = adapter.request(one, to)
+    return {
+      head: withHeaders(head, headers),
+      body: restrictions ? { ...restrictions, ...(body as Json) } : body,
+      dropped,
+    }
   }
-  return { ...route, adapter: { ...adapter, request: restricted } }
+  return { ...route, adapter: { ...adapter, request: changed } }
+}
+
+/** The client's version and betas replace the deployment's: only the client knows what its body needs. */
+export function withHeaders(head: CallHead, headers: Readonly<Record<string, string>> | undefined): CallHead {
+  return headers === undefined ? head : { url: head.url, headers: { ...head.headers, ...headers } }
 }
 
 function plainRoute(deployment: Deployment, request: ChatRequest): ChatRoute | undefined {
