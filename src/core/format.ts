@@ -80,8 +80,11 @@ export interface ForwardRules {
   readonly modelInPath?: true
   /** Edits to the client's body (not the model's name: the pipeline sets that). `dropped` = what the rules removed. */
   edits(body: JsonBody, rules: FieldRules): { edits: Edit[]; dropped: string[] }
-  /** Restores the public model name and reads the usage. Throws GatewayError `upstream-broken` on a wrong shape. */
-  answer(bytes: Uint8Array, publicModel: string, head?: AnswerHead): ForwardedAnswer
+  /**
+   * Restores the public model name, puts right what clients cannot read, and reads the usage. `body` = the client's.
+   * Throws GatewayError `upstream-broken` on a wrong shape.
+   */
+  answer(bytes: Uint8Array, publicModel: string, head?: AnswerHead, body?: JsonBody): ForwardedAnswer
   /** `contentType` is the upstream's, in lower case. */
   relay(publicModel: string, body: JsonBody, contentType?: string): StreamRelay
   /** What a stream of this dialect may be announced as, as prefixes; absent = server-sent events. */

@@ -64,6 +64,23 @@ const paths: readonly (readonly [string, object])[] = [
   ['/v1/rerank', { model: 'chat', query: 'x', documents: ['x'] }],
 ]
 
+describe('optional fields that are null', () => {
+  const none = { user: null, x_unknown: null }
+  test.each([
+    ['/v1/chat/completions', { ...chat, ...none, stop: null, tools: null, stream_options: null, temperature: null }],
+    ['/v1/completions', { model: 'chat', prompt: 'x', ...none, suffix: null, echo: null }],
+    ['/v1/responses', { model: 'responses', input: 'x', ...none, tools: null, text: null }],
+    ['/v1/messages', { model: 'claude', max_tokens: 9, messages, system: null, stop_sequences: null }],
+    ['/v1beta/models/gemini:generateContent', { contents: [{ parts: [{ text: 'x' }] }], tools: null }],
+    ['/v1/embeddings', { model: 'embed', input: 'x', ...none, encoding_format: null, dimensions: null }],
+    ['/v1/audio/speech', { model: 'speech', input: 'x', voice: 'alloy', speed: null }],
+  ])('%s: reach no upstream, which may refuse null', async (path, body) => {
+    expect(await ask(path, body)).toMatchObject({ status: 200, dropped: null })
+    expect(sent()).toHaveLength(1)
+    for (const [name, value] of Object.entries(sent()[0]!)) expect([name, value]).not.toEqual([name, null])
+  })
+})
+
 describe('fields of the entry, for calls that have none of their own', () => {
   const cool = { model: 'cool', messages }
   const extra = { chat_template_kwargs: { enable_thinking: false } }

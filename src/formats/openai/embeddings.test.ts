@@ -117,3 +117,54 @@ describe('encoding vectors', () => {
     expect(() => openaiEmbeddings.encode(short, 'm', request('float'))).toThrow('1 vectors for 2 inputs')
   })
 })
+
+describe('answers of upstreams that write vectors in another way than they were asked', () => {
+  const base64 = Buffer.from(new Float32Array([0.5, -1.25]).buffer).toString('base64')
+  const answered = (data: unknown[], asked: object, more: object = {}): any => {
+    const upstream = { object: 'list', data, model: 'up', usage: { prompt_tokens: 2, total_tokens: 2 }, ...more }
+    const bytes = Buffer.from(JSON.stringify(upstream))
+    const { body } = openaiEmbeddings.forward.answer(bytes, 'public', undefined, bodyOf({ input: 'a', ...asked }))
+    return JSON.parse(Buffer.from(body as Uint8Array).toString('utf8'))
+  }
+  const entry = (embedding: unknown, index: unknown = 0) => ({ object: 'embedding', index, embedding })
+
+  test.each([
+    ['numbers for base64', [0.5, -1.25], { encoding_format: 'base64' }, base64],
+    ['base64 for numbers', base64, { encoding_format: 'float' }, [0.5, -1.25]],
+    ['base64 where nothing was asked', base64, {}, [0.5, -1.25]],
+    ['base64 for null', base64, { encoding_format: null }, [0.5, -1.25]],
+    ['what was asked', base64, { encoding_format: 'base64' }, base64],
+    ['several vectors an input', [[1], [2]], { encoding_format: 'base64' }, [[1], [2]]],
+  ])('%s', (_, embedding, asked, expected) => {
+    const body = answered([entry(embedding)], asked)
+    expect(body.data).toEqual([entry(expected)])
+    expect([body.model, body.usage.prompt_tokens]).toEqual(['public', 2])
+  })
+
+  test('of more than 64 KiB, as a small one', () => {
+    const vector = Array.from({ length: 30_000 }, (_, at) => at / 2)
+    const text: string = answered([entry(vector)], { encoding_format: 'base64' }).data[0].embedding
+    expect(Array.from(new Float32Array(new Uint8Array(Buffer.from(text, 'base64')).buffer))).toEqual(vector)
+  })
+
+  test('come in the order of their inputs, with what clients demand of each', () => {
+    expect(answered([entry([2], 1), { embedding: [1], index: 0, more: 'x' }], {}).data).toEqual([
+      { ...entry([1], 0), more: 'x' },
+      entry([2], 1),
+    ])
+    expect(answered([{ embedding: [1] }, { embedding: [2] }], {}).data).toEqual([entry([1], 0), entry([2], 1)])
+  })
+
+  test('that clients could not decode are the fault of the upstream', () => {
+    expect(() => answered([entry([1, null])], { encoding_format: 'base64' })).toThrow('no vector')
+    expect(() => answered([entry([1], 1)], {})).toThrow('of no input')
+    expect(() => answered([entry([1]), entry([2])], {})).toThrow('two embeddings of one input')
+  })
+
+  test('sound ones pass as the bytes that they are', () => {
+    const text =
+      '{"id":"e", "object":"list","data":[{"object":"embedding","index":0,"embedding":[1.0, 2e-1]}],"model":"p"}'
+    const { body } = openaiEmbeddings.forward.answer(Buffer.from(text), 'p', undefined, bodyOf({ input: 'a' }))
+    expect(Buffer.from(body as Uint8Array).toString()).toBe(text)
+  })
+})

@@ -1,6 +1,7 @@
 /** Embeddings (OpenAI API reference, "Create embeddings"). */
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/hub/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { writeVector } from '../../core/dialects/vectors.ts'
 import * as type from '../../core/dialects/fields.ts'
 import type { EmbeddingsFormat, Inspection } from '../../core/format.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
@@ -65,19 +66,6 @@ function decode(body: JsonBody): EmbeddingsRequest {
   return request
 }
 
-/** Base64 of little-endian float32, as every SDK decodes it: all machines this runs on are little-endian. */
-function base64Of(vector: Float32Array): string {
-  return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64')
-}
-
-function encodeVector(vector: Float32Array, index: number, encoding: 'float' | 'base64'): object {
-  // JSON has no word for these: they would arrive as null.
-  if (!vector.every(Number.isFinite))
-    throw new GatewayError('upstream-broken', `the upstream's vector ${index} holds a value that is not a number`)
-  const embedding = encoding === 'base64' ? base64Of(vector) : Array.from(vector)
-  return { object: 'embedding', index, embedding }
-}
-
 /** Throws `upstream-broken` when there is not one finite vector for each input. */
 function encode(result: EmbeddingsResult, model: string, request: EmbeddingsRequest): object {
   if (result.vectors.length !== request.inputs.length)
@@ -88,7 +76,11 @@ function encode(result: EmbeddingsResult, model: string, request: EmbeddingsRequ
   return {
     id: answerId('embd-', ''),
     object: 'list',
-    data: result.vectors.map((vector, index) => encodeVector(vector, index, request.encoding)),
+    data: result.vectors.map((vector, index) => ({
+      object: 'embedding',
+      index,
+      embedding: writeVector(vector, index, request.encoding),
+    })),
     model,
     usage: { prompt_tokens: result.usage.inputTokens, total_tokens: result.usage.inputTokens },
   }

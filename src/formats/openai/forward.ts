@@ -15,7 +15,10 @@ import { answerId } from '../common/answer-id.ts'
 import { commonEdits } from '../common/forward-edits.ts'
 import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
 import { broken } from './chunk-content.ts'
+import { embeddingsMends } from './embeddings-repairs.ts'
 import { openaiErrorEvent } from './error.ts'
+import { mendEdits } from './mends.ts'
+import type { Mend } from './mends.ts'
 import { OpenaiRelay } from './relay.ts'
 
 /** Usage is always requested, so that every stream can be billed; the relay hides it from clients that did not ask. */
@@ -49,8 +52,18 @@ interface AnswerShape {
   readonly mustHave: 'choices' | 'data'
   /** Where a choice has its content; absent = there are no choices. */
   readonly content?: 'message' | 'text'
+  /** What is put right in a parsed answer; `client` = the client's body. */
+  readonly mends: (answer: Json, client: JsonBody | undefined) => readonly Mend[]
   /** Fields that clients demand, and the JSON that they are given where the upstream leaves them out. */
   readonly added: readonly (readonly [name: string, json: () => string])[]
+}
+
+/** What an answer is read with. */
+interface Reading {
+  readonly publicModel: string
+  readonly shape: AnswerShape
+  /** The client's body. */
+  readonly client: JsonBody | undefined
 }
 
 /** Above this an answer is never text as a whole. */
@@ -58,18 +71,18 @@ const smallAnswerBytes = 64 * 1024
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /** Up to 64 KiB as text, above by its outline. Throws `upstream-broken` for no JSON object, or without `mustHave`. */
-function answerOf(bytes: Uint8Array, publicModel: string, shape: AnswerShape): ForwardedAnswer {
+function answerOf(bytes: Uint8Array, reading: Reading): ForwardedAnswer {
   return (
-    (bytes.length <= smallAnswerBytes ? forwardSmall(bytes, publicModel, shape) : undefined) ??
-    forwardOutlined(bytes, publicModel, shape)
+    (bytes.length <= smallAnswerBytes ? forwardSmall(bytes, reading) : undefined) ?? forwardOutlined(bytes, reading)
   )
 }
 
 /**
  * Nearly every answer: parsed by the platform, changed as text. Costs a quarter of the outline's time and
- * garbage. Undefined = the place of the model's name is not certain, or the JSON is none: the outline decides.
+ * garbage. Undefined = the place of the model's name is not certain, something has to be put right, or the JSON is none:
+ * the outline decides.
  */
-function forwardSmall(bytes: Uint8Array, publicModel: string, shape: AnswerShape): ForwardedAnswer | undefined {
+function forwardSmall(bytes: Uint8Array, { publicModel, shape, client }: Reading): ForwardedAnswer | undefined {
   let text: string
   let answer: Record<string, unknown>
   try {
@@ -80,6 +93,7 @@ function forwardSmall(bytes: Uint8Array, publicModel: string, shape: AnswerShape
   }
   if (!isObject(answer) || typeof answer.model !== 'string') return undefined
   checkList(answer, shape)
+  if (shape.mends(answer, client).length > 0) return undefined
   const name = modelValue(text)
   if (!name) return undefined
   let value = answer.model === publicModel ? text.slice(name.from, name.to) : JSON.stringify(publicModel)
@@ -122,14 +136,12 @@ function modelValue(text: string): { from: number; to: number } | undefined {
 }
 
 /** Any answer, by its outline: an answer of megabytes is never copied. */
-function forwardOutlined(bytes: Uint8Array, publicModel: string, shape: AnswerShape): ForwardedAnswer {
+function forwardOutlined(bytes: Uint8Array, { publicModel, shape, client }: Reading): ForwardedAnswer {
   const body = readWholeAnswer(bytes)
-  checkList(body.parse(), shape)
-  return forwardAnswer(
-    body,
-    publicModel,
-    shape.added.filter(([name]) => !body.has(name)).map(([name, json]) => ({ set: name, json: json() })),
-  )
+  const answer = body.parse()
+  checkList(answer, shape)
+  const added = shape.added.filter(([name]) => !body.has(name)).map(([name, json]) => ({ set: name, json: json() }))
+  return forwardAnswer(body, publicModel, [...added, ...mendEdits(body, shape.mends(answer, client))])
 }
 
 /**
@@ -155,23 +167,27 @@ function choicesOf(body: JsonBody): number {
   return Math.max(prompts, 1) * (typeof n === 'number' && n > 1 ? n : 1)
 }
 
+const noMends = (): readonly Mend[] => []
+
 /** @openrouter/sdk refuses an answer without the key; null is enough. */
 const chatAnswer: AnswerShape = {
   mustHave: 'choices',
   content: 'message',
+  mends: noMends,
   added: [['system_fingerprint', () => 'null']],
 }
-const completionAnswer: AnswerShape = { mustHave: 'choices', content: 'text', added: [] }
+const completionAnswer: AnswerShape = { mustHave: 'choices', content: 'text', mends: noMends, added: [] }
 /** @mistralai/mistralai refuses embeddings without an id, which OpenAI's have not. */
 const embeddingsAnswer: AnswerShape = {
   mustHave: 'data',
+  mends: embeddingsMends,
   added: [['id', () => JSON.stringify(answerId('embd-', ''))]],
 }
 
 /** Chat completions (API reference, "Chat"). A whole answer always has `system_fingerprint`, if only as null. */
 export const openaiChatForward: ForwardRules = {
   edits: streamEdits,
-  answer: (bytes, publicModel) => answerOf(bytes, publicModel, chatAnswer),
+  answer: (bytes, publicModel, _head, client) => answerOf(bytes, { publicModel, shape: chatAnswer, client }),
   relay: (publicModel, body) =>
     new OpenaiRelay({
       publicModel,
@@ -184,14 +200,14 @@ export const openaiChatForward: ForwardRules = {
 /** Text completions (API reference, "Completions", legacy); they stream as chats do. */
 export const openaiCompletionsForward: ForwardRules = {
   edits: streamEdits,
-  answer: (bytes, publicModel) => answerOf(bytes, publicModel, completionAnswer),
+  answer: (bytes, publicModel, _head, client) => answerOf(bytes, { publicModel, shape: completionAnswer, client }),
   relay: openaiChatForward.relay,
 }
 
 /** Embeddings (API reference, "Embeddings"), with an `id`. `relay` throws `internal`: there is nothing to stream. */
 export const openaiEmbeddingsForward: ForwardRules = {
   edits: commonEdits,
-  answer: (bytes, publicModel) => answerOf(bytes, publicModel, embeddingsAnswer),
+  answer: (bytes, publicModel, _head, client) => answerOf(bytes, { publicModel, shape: embeddingsAnswer, client }),
   relay() {
     throw new GatewayError('internal', 'embeddings are never streamed')
   },

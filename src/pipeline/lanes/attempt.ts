@@ -205,6 +205,7 @@ function forwardAttempt({ call, deployment, body: whole, withheld }: Plan, forma
   if (!changed) return undefined
   const { edits: formatEdits, dropped } = format.forward.edits(body, rules)
   if (changed.length > 0) formatEdits.push(...changed)
+  removeNulls(formatEdits, body)
   const edits = format.forward.modelInPath ? formatEdits : withModel(formatEdits, target.model, body)
   const form = call.upload && editedForm(call.upload, [...formEdits(call), ...edits, ...withheld.edits])
   const publicModel = call.model
@@ -217,8 +218,16 @@ function forwardAttempt({ call, deployment, body: whole, withheld }: Plan, forma
     body: form ? form.body : body.edited(edits),
     streamed: format.operation === 'speech',
     dropped,
-    answer: (bytes, head) => format.forward.answer(bytes, publicModel, head),
+    answer: (bytes, head) => format.forward.answer(bytes, publicModel, head, body),
     relay: contentType => format.forward.relay(publicModel, body, contentType),
+  }
+}
+
+/** Null says of an optional field that it is not given, as its absence does; some hosts take only the latter. */
+function removeNulls(edits: Edit[], body: JsonBody): void {
+  for (const name of body.names()) {
+    if (body.sizeOf(name) !== 4 || body.beginningOf(name, 4) !== 'null' || name === 'model') continue
+    if (!edits.some(edit => ('set' in edit ? edit.set : edit.remove) === name)) edits.push({ remove: name })
   }
 }
 

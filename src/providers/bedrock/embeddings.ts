@@ -10,7 +10,8 @@ import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { embedBody, embedInputsMax, embedResult } from '../cohere/embeddings.ts'
 import { countOf } from '../../core/usage/usage-fields.ts'
-import { broken, vectorOf } from '../json.ts'
+import { vectorOf } from '../../core/dialects/vectors.ts'
+import { broken } from '../json.ts'
 import { bedrockHead, modelId } from './address.ts'
 
 /** Json of Cohere's own API that Bedrock refuses. */

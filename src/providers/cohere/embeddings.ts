@@ -3,7 +3,7 @@ import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/hub/embeddi
 import { GatewayError } from '../../core/errors.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { vector } from '../openai-compatible/embeddings.ts'
+import { readVector } from '../../core/dialects/vectors.ts'
 import { cohereUsage } from './read.ts'
 
 /** Cohere's own fields that a client may send in addition to OpenAI's. */
@@ -52,7 +52,7 @@ export function embedResult(body: unknown, request: EmbeddingsRequest): Embeddin
   const float = Array.isArray(embeddings) ? embeddings : (embeddings as Json | null | undefined)?.float
   if (!Array.isArray(float) || float.length !== request.inputs.length)
     throw new GatewayError('upstream-broken', "the upstream's answer has not one embedding for each input")
-  return { vectors: float.map(vector), usage: embedUsage(meta) }
+  return { vectors: float.map(readVector), usage: embedUsage(meta) }
 }
 
 function embedUsage(meta: Json | undefined): EmbeddingsResult['usage'] {

@@ -3,7 +3,8 @@ import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/hub/embeddi
 import { GatewayError } from '../../core/errors.ts'
 import { isObject, objectOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { broken, vectorOf } from '../json.ts'
+import { vectorOf } from '../../core/dialects/vectors.ts'
+import { broken } from '../json.ts'
 import { readGeminiUsage } from '../../core/usage/gemini-usage.ts'
 
 /** The API refuses more: "at most 100 requests can be in one batch". */

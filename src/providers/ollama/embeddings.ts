@@ -2,7 +2,7 @@
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/hub/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
-import { vector } from '../openai-compatible/embeddings.ts'
+import { readVector } from '../../core/dialects/vectors.ts'
 import { usageOf } from './read.ts'
 
 const ownFields = new Set(['truncate', 'keep_alive', 'options'])
@@ -33,5 +33,5 @@ export function embedResult(body: unknown, request: EmbeddingsRequest): Embeddin
   const { embeddings } = answer
   if (!Array.isArray(embeddings) || embeddings.length !== request.inputs.length)
     throw new GatewayError('upstream-broken', "the upstream's answer has not one embedding for each input")
-  return { vectors: embeddings.map(vector), usage: usageOf(answer) ?? { inputTokens: 0, outputTokens: 0 } }
+  return { vectors: embeddings.map(readVector), usage: usageOf(answer) ?? { inputTokens: 0, outputTokens: 0 } }
 }

@@ -6,7 +6,7 @@ import { readOpenaiUsage } from '../../core/usage/openai-usage.ts'
 import type { MakeHead, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
 import { noFieldRules } from '../../core/dialects/field-rules.ts'
 import type { FieldRules } from '../../core/dialects/field-rules.ts'
-import { vectorOf } from '../json.ts'
+import { readVector } from '../../core/dialects/vectors.ts'
 import { RuledFields } from './field-rules.ts'
 import type { CompatibleRow } from './row.ts'
 
@@ -43,7 +43,7 @@ function embeddingsBody(request: EmbeddingsRequest, model: string, row: Embeddin
   return { body: { model, input: request.inputs, ...checkedText.body }, dropped: [...dropped, ...checkedText.dropped] }
 }
 
-/** Vectors in the order of `index`. Throws `upstream-broken` on an invalid or repeated index, and as `vector` does. */
+/** Vectors in the order of `index`. Throws `upstream-broken` on an invalid or repeated index, and as `readVector` does. */
 function embeddingsResult(body: unknown): EmbeddingsResult {
   const { data, usage } = (body ?? {}) as { data?: unknown; usage?: unknown }
   if (!Array.isArray(data)) throw new GatewayError('upstream-broken', "the upstream's answer has no `data`")
@@ -54,7 +54,7 @@ function embeddingsResult(body: unknown): EmbeddingsResult {
     const position = index ?? at
     if (typeof position !== 'number' || !Number.isInteger(position) || position < 0 || position >= data.length)
       throw new GatewayError('upstream-broken', "the upstream's answer has an embedding of no input")
-    vectors[position] = vector(embedding)
+    vectors[position] = readVector(embedding)
   })
   if (Object.keys(vectors).length !== data.length)
     throw new GatewayError('upstream-broken', "the upstream's answer has two embeddings of one input")
@@ -65,19 +65,4 @@ function embeddingsResult(body: unknown): EmbeddingsResult {
 function inputOnly(usage: unknown): EmbeddingsResult['usage'] {
   const total = (usage as { total_tokens?: unknown } | null | undefined)?.total_tokens
   return readOpenaiUsage({ prompt_tokens: total }) ?? { inputTokens: 0, outputTokens: 0 }
-}
-
-/**
- * A vector from a list of numbers, or from base64 of little-endian float32 values (bytes after the last whole value are
- * ignored).
- * Throws `upstream-broken` on anything else.
- */
-export function vector(embedding: unknown): Float32Array {
-  if (typeof embedding === 'string') {
-    const bytes = Buffer.from(embedding, 'base64')
-    return new Float32Array(
-      bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength - (bytes.byteLength % 4)),
-    )
-  }
-  return vectorOf(embedding)
 }

@@ -4,7 +4,8 @@ import { isObject, objectOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { EmbeddingInput } from '../gemini/embeddings.ts'
 import { countOf } from '../../core/usage/usage-fields.ts'
-import { broken, vectorOf } from '../json.ts'
+import { vectorOf } from '../../core/dialects/vectors.ts'
+import { broken } from '../json.ts'
 
 /** Texts of one request (cloud.google.com/vertex-ai/docs/generative-ai/embeddings/get-text-embeddings). */
 export const predictInputsMax = 250
