@@ -23,8 +23,11 @@ export function chatResult(body: unknown): ChatEvent[] {
   const { message } = body
   const answer = new Answer()
   const events: ChatEvent[] = [{ type: 'start', id: textOf(body.id), model: '' }]
+  const parts = listOf(message.content)
+  // A stream has a model's thinking before its plan.
+  for (const part of parts) events.push(...reasoning(objectOf(part).thinking))
   events.push(...reasoning(message.tool_plan))
-  for (const part of listOf(message.content)) events.push(...content(part))
+  for (const part of parts) events.push(...text(objectOf(part).text))
   if (typeof message.content === 'string') events.push(...text(message.content))
   for (const call of listOf(message.tool_calls)) events.push(...answer.startCall(call, 0), ...answer.endCall(0))
   for (const citation of listOf(message.citations)) events.push(...citations(citation))

@@ -115,6 +115,29 @@ const fixtures: AnswerFixture[] = [
     ],
   },
   {
+    name: 'thinking, a plan and a tool call',
+    whole: whole(
+      {
+        tool_plan: 'I will look.',
+        content: [{ type: 'thinking', thinking: 'They want the weather. ' }],
+        tool_calls: [call('a_1', 'a', '{"x":1}')],
+      },
+      'TOOL_CALL',
+    ),
+    stream: [
+      start,
+      { type: 'content-start', index: 0, delta: { message: { content: { type: 'thinking', thinking: '' } } } },
+      delta(0, { thinking: 'They want ' }),
+      delta(0, { thinking: 'the weather. ' }),
+      { type: 'content-end', index: 0 },
+      { type: 'tool-plan-delta', delta: { message: { tool_plan: 'I will look.' } } },
+      toolStart(0, 'a_1', 'a'),
+      toolDelta(0, '{"x":1}'),
+      toolEnd(0),
+      end('TOOL_CALL'),
+    ],
+  },
+  {
     name: 'citations',
     whole: whole({ content: [{ type: 'text', text: 'Emperors are tall since 18 July.' }], citations: [citation] }),
     stream: [
