@@ -38,6 +38,21 @@ const begun = (call: number, args = '') =>
 const more = ({ call, text }: { call: number; text: string }) => toolCall(call, { function: { arguments: text } })
 const chatEnd = [chunk({}, 'tool_calls'), '[DONE]']
 
+const cohereBegin = [
+  { type: 'message-start', id: 'x' },
+  ...wanted.map(([name], index) => ({
+    type: 'tool-call-start',
+    index,
+    delta: { message: { tool_calls: { id: `call_${index}`, function: { name, arguments: '' } } } },
+  })),
+  ...alternating.map(({ call: index, text }) => ({
+    type: 'tool-call-delta',
+    index,
+    delta: { message: { tool_calls: { function: { arguments: text } } } },
+  })),
+]
+const cohereEnd = [{ type: 'message-end', delta: { finish_reason: 'TOOL_CALL' } }]
+
 const streams: Readonly<Record<string, { readonly provider: string; readonly text: string }>> = {
   'chat completions, both begun first': {
     provider: 'openai',
@@ -75,23 +90,18 @@ const streams: Readonly<Record<string, { readonly provider: string; readonly tex
       { type: 'message_stop' },
     ]),
   },
-  Cohere: {
+  'Cohere, the later call ends first': {
     provider: 'cohere',
     text: sse([
-      { type: 'message-start', id: 'x' },
-      ...wanted.map(([name], index) => ({
-        type: 'tool-call-start',
-        index,
-        delta: { message: { tool_calls: { id: `call_${index}`, function: { name, arguments: '' } } } },
-      })),
-      ...alternating.map(({ call: index, text }) => ({
-        type: 'tool-call-delta',
-        index,
-        delta: { message: { tool_calls: { function: { arguments: text } } } },
-      })),
-      ...wanted.map((_, index) => ({ type: 'tool-call-end', index })),
-      { type: 'message-end', delta: { finish_reason: 'TOOL_CALL' } },
+      ...cohereBegin,
+      { type: 'tool-call-end', index: 1 },
+      { type: 'tool-call-end', index: 0 },
+      ...cohereEnd,
     ]),
+  },
+  Cohere: {
+    provider: 'cohere',
+    text: sse([...cohereBegin, ...wanted.map((_, index) => ({ type: 'tool-call-end', index })), ...cohereEnd]),
   },
 }
 

@@ -19,6 +19,14 @@ const finishReasons: Readonly<Record<FinishReason, string>> = {
 const audioType = 'audio/L16;codec=pcm;rate=24000'
 const shownCharactersMax = 200
 
+/** A call whose arguments still come, or that waits for one before it. */
+interface OpenCall {
+  readonly id: string
+  readonly name: string
+  arguments: string
+  hasEnded: boolean
+}
+
 type ChoiceEvent = Extract<ChatEvent, { choice: number }>
 
 /** One candidate, fed with events in order. */
@@ -29,7 +37,8 @@ export class Candidate {
   #thought = ''
   /** Signed thoughts that wait for the part that carries them. */
   #signed: SignedThought[] = []
-  readonly #calls = new Map<number, { id: string; name: string; arguments: string }>()
+  /** Calls that have not gone out, in the order of their beginnings. */
+  readonly #calls = new Map<number, OpenCall>()
   #malformed = ''
   #logprobs: Json[] = []
   readonly #citations: Json[] = []
@@ -49,7 +58,7 @@ export class Candidate {
       case 'reasoning':
         return this.#reasoning(event)
       case 'tool-call-start':
-        this.#calls.set(event.index, { id: event.id, name: event.name, arguments: '' })
+        this.#calls.set(event.index, { id: event.id, name: event.name, arguments: '', hasEnded: false })
         return []
       case 'tool-call-arguments': {
         const call = this.#calls.get(event.index)
@@ -75,7 +84,8 @@ export class Candidate {
         return []
       case 'finish':
         this.#finish = event.reason
-        return [...this.#calls.keys()].flatMap(index => this.#endCall(index))
+        for (const call of this.#calls.values()) call.hasEnded = true
+        return this.#endedCalls()
     }
   }
 
@@ -127,16 +137,30 @@ export class Candidate {
     return { ...part, thoughtSignature }
   }
 
+  /** A call waits for those that began before it: their order is that of the whole answer. */
   #endCall(index: number): Json[] {
     const call = this.#calls.get(index)
     if (!call) return []
-    this.#calls.delete(index)
-    const args = readArguments(call.arguments)
-    if (args) return [this.#carry({ functionCall: { id: call.id, name: call.name, args } })]
-    const written = call.arguments.slice(0, shownCharactersMax).toWellFormed()
-    this.#malformed = `the call of ${JSON.stringify(call.name)} has arguments that are not one JSON object: ${written}`
-    return []
+    call.hasEnded = true
+    return this.#endedCalls()
   }
+
+  #endedCalls(): Json[] {
+    const parts: Json[] = []
+    for (const [index, call] of this.#calls) {
+      if (!call.hasEnded) break
+      this.#calls.delete(index)
+      const args = readArguments(call.arguments)
+      if (args) parts.push(this.#carry({ functionCall: { id: call.id, name: call.name, args } }))
+      else this.#malformed = malformed(call)
+    }
+    return parts
+  }
+}
+
+function malformed({ name, arguments: args }: OpenCall): string {
+  const written = args.slice(0, shownCharactersMax).toWellFormed()
+  return `the call of ${JSON.stringify(name)} has arguments that are not one JSON object: ${written}`
 }
 
 /** Gemini's calls carry an object; models that take none write nothing. */
