@@ -84,7 +84,7 @@ function innerOf(outer: Json): Json {
 
 /** The first sentence below these names; '' = none. */
 function messageIn(body: Json, names: readonly string[], depth = 0): string {
-  const word = typeof body.error === 'string' && /^[\w.-]+$/.test(body.error) ? body.error : ''
+  const word = wordIn(body.error)
   for (const name of names) {
     const text = name === 'error' && word !== '' ? '' : messageOf(body[name], depth + 1)
     if (text !== '') return text
@@ -92,6 +92,9 @@ function messageIn(body: Json, names: readonly string[], depth = 0): string {
   // `{error: "invalid_request", message}`: a word is the message where there is no other.
   return word
 }
+
+/** `{error: "invalid_request"}`: a name, not a sentence; '' = it is none. */
+const wordIn = (error: unknown): string => (typeof error === 'string' && /^[\w.-]+$/.test(error) ? error : '')
 
 function messageOf(value: unknown, depth: number): string {
   if (depth > depthMax) return ''
@@ -150,7 +153,7 @@ function codesOf(layer: Json): string[] {
   const { details, innererror, error } = layer
   const reasons = objectsOf(details).map(detail => detail.reason)
   const nested = [isObject(innererror) && innererror.code, isObject(details) && details.error_code]
-  const all = [...nested.slice(1), ...codeNames.map(name => layer[name]), nested[0], ...reasons, error]
+  const all = [...nested.slice(1), ...codeNames.map(name => layer[name]), nested[0], ...reasons, wordIn(error)]
   return all.flatMap(one => {
     if (typeof one === 'number') return [String(one)]
     // A sentence is no code, and the type `error` says nothing.
