@@ -68,7 +68,9 @@ export type ThreadAndRunBody = z.infer<ReturnType<typeof threadAndRunBody>>
 /** OpenAI API reference, "Submit tool outputs to run". */
 export const outputsBody = lazy(() =>
   z.strictObject({
-    tool_outputs: z.array(z.strictObject({ tool_call_id: z.string(), output: z.string().default('') })).min(1),
+    tool_outputs: z
+      .array(z.strictObject({ tool_call_id: z.string().nullish(), output: z.string().default('') }))
+      .min(1),
     stream: z.boolean().nullish(),
   }),
 )

@@ -158,11 +158,16 @@ function notWaiting({ body }: AssistantObject): GatewayError {
   return new GatewayError('invalid-request', `Runs in status "${String(body.status)}" do not accept tool outputs.`)
 }
 
-/** Adds its output to each call. Throws 422 for one that is missing, unknown or given twice. */
+/**
+ * Adds its output to each call; outputs without an id answer the calls that none names, in order. Throws 422 for one that
+ * is missing, unknown or given twice.
+ */
 function withOutputs(step: AssistantObject, outputs: ToolOutputs, atS: number): AssistantObject {
   const { tool_calls: calls } = step.body.step_details as { tool_calls: { id: string; function: Json }[] }
-  const byId = new Map(outputs.map(one => [one.tool_call_id, one.output]))
   const expected = calls.map(call => call.id)
+  const named = new Set(outputs.map(one => one.tool_call_id))
+  const open = expected.filter(id => !named.has(id))
+  const byId = new Map(outputs.map(one => [one.tool_call_id ?? open.shift(), one.output]))
   if (byId.size !== outputs.length || byId.size !== expected.length || !expected.every(id => byId.has(id)))
     throw unprocessable([
       {

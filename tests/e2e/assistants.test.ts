@@ -425,13 +425,15 @@ for (const backend of backends())
         for (const bad of [
           [],
           [{ tool_call_id: 'other', output: 'x' }],
+          [{ output: 'x' }, { output: 'y' }],
           [
             { tool_call_id: made.id, output: 'x' },
             { tool_call_id: made.id, output: 'y' },
           ],
         ])
           await submit(bad, 422)
-        const output = { tool_call_id: made.id, output: 'sunny, 21 degrees' }
+        // OpenAI's clients may leave the id out.
+        const output = { ...(model === 'claude-model' && { tool_call_id: made.id }), output: 'sunny, 21 degrees' }
         expect(await submit([output])).toMatchObject({ status: 'queued', required_action: null })
         const done = await over({ ...run, status: '' })
         expect(done.status).toBe('completed')

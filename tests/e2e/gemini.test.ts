@@ -108,7 +108,7 @@ for (const model of ['chat-model', 'claude-model', 'org/own-model:free'])
   describe(model, () => {
     const hello = model.startsWith('org') ? 'Hello' : 'hello there'
 
-    for (const base of ['/v1beta', '/v1', '/gemini/v1beta'])
+    for (const base of ['/v1beta', '/v1', '/gemini/v1beta', '/gemini', ''])
       test(`${base}: whole, as events, as an array`, async () => {
         const whole = await post(`${base}/models/${model}:generateContent`, say('say: hello there'))
         expect([whole.status, whole.headers.get('content-type')]).toEqual([200, 'application/json'])

@@ -102,6 +102,32 @@ describe('a call that names no model', () => {
       expect(group(await ask(path, body, masterKey, configured))).toBe('other-painter')
   })
 
+  test("moderations and images where a vendor's pattern has them: OpenAI's own, if the key may use it", async () => {
+    const at = '{ model: "openai/*", api_base: "{simulator}/v1", api_key: canary }'
+    for (const pattern of ['openai/*', '*', 'mine/*']) {
+      const wide = await startGateway({
+        config: `model_list:\n  - { model_name: "${pattern}", proxy_params: ${at} }\nrouter_settings: { num_retries: 0 }\n`,
+      })
+      for (const [path, body, model] of [
+        ['/v1/moderations', { input: 'x' }, 'omni-moderation-latest'],
+        ['/v1/images/generations', { prompt: 'a cat' }, 'gpt-image-2.5-flare'],
+      ] as const) {
+        await ask(path, body, await wide.key(), wide)
+        expect([pattern, (wide.simulator.truth.last()!.body as { model: string }).model]).toEqual([pattern, model])
+        const sent = wide.simulator.truth.entries.length
+        const narrow = await wide.key({ models: ['openai/gpt-5'] })
+        expect((await ask(path, body, narrow, wide)).status).toBe(422)
+        expect(wide.simulator.truth.entries.length).toBe(sent)
+      }
+      await wide.stop()
+    }
+    const none = await startGateway({
+      config: `model_list:\n  - { model_name: "*", proxy_params: ${at.replace('openai', 'custom_openai')} }\n`,
+    })
+    expect((await ask('/v1/moderations', { input: 'x' }, await none.key(), none)).status).toBe(422)
+    await none.stop()
+  })
+
   test('files: the upstream of files_model, where several take files', async () => {
     const form = () => {
       const fields = new FormData()

@@ -22,7 +22,8 @@ import { embedTable } from '../../formats/gemini/embeddings.ts'
 import { generateTable } from '../../formats/gemini/fields.ts'
 import { json, jsonOrEvents } from '../openapi/schema.ts'
 
-const bases = ['/v1beta', '/v1', '/gemini/v1beta', '/gemini/v1']
+/** Of actions also without a version, as clients write them whose address has it, or should have. */
+const bases = ['/v1beta', '/v1', '/gemini/v1beta', '/gemini/v1', '/gemini', '']
 /** `/v1/models` is OpenAI's. */
 const listBases = ['/v1beta', '/gemini/v1beta', '/gemini/v1']
 const actions = ['generateContent', 'streamGenerateContent', 'countTokens', 'embedContent', 'batchEmbedContents']
@@ -145,7 +146,7 @@ const batchEmbedContents = actionAt({
 const otherAction: Endpoint = {
   method: 'POST',
   // The same pattern as that of GET, whose parameter has another name under /v1.
-  paths: [...listBases.map(base => `${base}/models/{model+}`), '/v1/models/{model_id+}'],
+  paths: [...listBases.map(base => `${base}/models/{model+}`), '/v1/models/{model_id+}', '/models/{model_id+}'],
   ...geminiAccess,
   doc: { operationId: 'refuseOtherModelAction', summary: 'Any other action: refused', tag: 'Gemini' },
   handle(request) {

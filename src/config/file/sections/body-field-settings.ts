@@ -48,12 +48,18 @@ export const defaultModelSettings = {
     .string()
     .min(1)
     .optional()
-    .describe('For moderations without `model`; left out = the first moderation model, else the first guard model.'),
+    .describe(
+      'For moderations without `model`; left out = the first moderation model, else the first guard model, else the one ' +
+        "of OpenAI's where a pattern such as `openai/*` has it.",
+    ),
   image_generation_model: z
     .string()
     .min(1)
     .optional()
-    .describe('For images without `model`; left out = the first image generation model that the key may use.'),
+    .describe(
+      'For images without `model`; left out = the first image generation model that the key may use, else the one of ' +
+        "OpenAI's where a pattern such as `openai/*` has it.",
+    ),
   files_model: z
     .string()
     .min(1)

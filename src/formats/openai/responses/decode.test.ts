@@ -296,7 +296,7 @@ describe('refused on a closer look', () => {
 
 describe('problems that need no model', () => {
   const cases: [string, object, string][] = [
-    ['no input', {}, '`input` is missing; send a string or an array of items'],
+    ['no input and no instructions', {}, '`input` is missing; send a string or an array of items'],
     [
       'a chat body',
       { messages: [] },

@@ -5,8 +5,11 @@ import { checkFields, ProblemList, readField, textOf } from '../../common/field-
 import { isGiven } from '../../common/field-table.ts'
 import { responsesTable } from './fields.ts'
 
+/** `input` may be left out where something else says what to answer; instructions do so, too. */
+const questions = ['input', 'instructions', 'previous_response_id', 'prompt', 'conversation']
+
 function checkPresence(body: JsonBody, problems: ProblemList): void {
-  if (['input', 'previous_response_id', 'prompt', 'conversation'].some(field => isGiven(body, field))) return
+  if (questions.some(field => isGiven(body, field))) return
   const remedy = body.has('messages')
     ? 'this is a chat body (`messages`): send it to /v1/chat/completions, or send `input` here'
     : 'send a string or an array of items'
