@@ -1,6 +1,8 @@
 /** What clients of other gateways and vendors send, and what they expect in answers. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { deflateSync, gzipSync } from 'node:zlib'
+import { chatBody } from '../../src/formats/openai/claude-shapes.ts'
+import { JsonBody } from '../../src/lib/json/json-body.ts'
 import { matrixConfig } from '../sdk/matrix/providers.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
@@ -63,6 +65,96 @@ describe("Gemini's signature in the id of a call, after a change of the model", 
       await post('/v1/chat/completions', chat({ model, messages: history('call_1') }))
       expect(sent).toEqual(lastBody())
     })
+})
+
+describe("parts of Anthropic's Messages in a chat, as Cursor sends them with a name of Claude", () => {
+  const schema = { type: 'object', properties: { n: { type: 'integer' } } }
+  const data = 'iVBORw0KGgo='
+  const shaped = {
+    tools: [{ name: 'f', description: 'Does it.', input_schema: schema }],
+    tool_choice: { type: 'tool', name: 'f' },
+    messages: [
+      { role: 'user', content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data } }] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'I look.' },
+          { type: 'tool_use', id: 'toolu_1', name: 'f', input: { n: 1 } },
+          { type: 'tool_use', id: 'toolu_2', name: 'f', input: {} },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'text', text: 'one' }] },
+          { type: 'tool_result', tool_use_id: 'toolu_2', content: 'two' },
+          { type: 'text', text: 'go on' },
+        ],
+      },
+    ],
+  }
+  const called = (id: string, args: string) => ({ id, type: 'function', function: { name: 'f', arguments: args } })
+  const plain = {
+    tools: [{ type: 'function', function: { name: 'f', description: 'Does it.', parameters: schema } }],
+    tool_choice: { type: 'function', function: { name: 'f' } },
+    messages: [
+      { role: 'user', content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } }] },
+      {
+        role: 'assistant',
+        content: [{ type: 'text', text: 'I look.' }],
+        tool_calls: [called('toolu_1', '{"n":1}'), called('toolu_2', '{}')],
+      },
+      { role: 'tool', tool_call_id: 'toolu_1', content: [{ type: 'text', text: 'one' }] },
+      { role: 'tool', tool_call_id: 'toolu_2', content: 'two' },
+      { role: 'user', content: [{ type: 'text', text: 'go on' }] },
+    ],
+  }
+
+  for (const model of ['openai', 'groq', 'anthropic', 'gemini', 'bedrock'])
+    test(`reach ${model} as those of a chat do`, async () => {
+      const answer = await post('/v1/chat/completions', chat({ model, ...shaped }))
+      const dropped = answer.headers.get('x-proxy-dropped-params')
+      const sent = lastBody()
+      const again = await post('/v1/chat/completions', chat({ model, ...plain }))
+      const texts = (body: Json) => JSON.stringify(body).replaceAll('[{"type":"text","text":"one"}]', '"one"')
+      const alike = (body: Json): unknown =>
+        JSON.parse(texts(body), (_, value: unknown) => {
+          const [only, more] = Array.isArray(value) ? (value as Json[]) : []
+          return only?.type === 'text' && more === undefined && only.cache_control === undefined ? only.text : value
+        })
+      expect([answer.status, dropped, alike(sent)]).toEqual([
+        again.status,
+        again.headers.get('x-proxy-dropped-params'),
+        alike(lastBody()),
+      ])
+      expect(answer.status).toBe(200)
+    })
+
+  test('keep their digits, an error of a tool, and one call at a time', async () => {
+    const input = '{"n":1234567890123456789,"1":1.0}'
+    const body = chat({ model: 'anthropic', ...shaped, tool_choice: { type: 'any', disable_parallel_tool_use: true } })
+      .replace('"input":{"n":1}', `"input":${input}`)
+      .replace('"tool_use_id":"toolu_2"', '"tool_use_id":"toolu_2","is_error":true')
+    const [, turn] = chatBody(JsonBody.read(Buffer.from(body))).get('messages') as { tool_calls: Json[] }[]
+    expect(turn!.tool_calls[0]!.function).toEqual({ name: 'f', arguments: input })
+    expect((await post('/v1/chat/completions', body)).status).toBe(200)
+    expect(lastBody().tool_choice).toEqual({ type: 'any', disable_parallel_tool_use: true })
+    expect(JSON.stringify(lastBody().messages)).toContain('"is_error":true')
+  })
+
+  test('that are incomplete are refused by their place, and nothing is sent', async () => {
+    const before = gateway.simulator.truth.entries.length
+    for (const content of [
+      [{ type: 'tool_use', id: 'a', name: 'f' }],
+      [{ type: 'image', source: { type: 'base64' } }],
+    ]) {
+      const messages = [{ role: 'assistant', content }, shaped.messages[2]]
+      const answer = await post('/v1/chat/completions', chat({ model: 'anthropic', ...shaped, messages }))
+      const { error } = (await answer.json()) as { error: Json }
+      expect([answer.status, error.param]).toEqual([422, 'messages.0.content.0.type'])
+    }
+    expect(gateway.simulator.truth.entries.length).toBe(before)
+  })
 })
 
 describe('compressed requests', () => {

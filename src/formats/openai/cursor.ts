@@ -12,6 +12,7 @@ import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { strictChatSchema } from './chat/structured-output.ts'
 import { openaiChat } from './chat/index.ts'
+import { chatBody, claudeShapedChat, mayHoldClaudeShapes } from './claude-shapes.ts'
 import { openaiResponses } from './responses/index.ts'
 import { strictResponseSchema } from './responses/structured-output.ts'
 import { markTextTools } from './text-tool.ts'
@@ -22,9 +23,11 @@ function neverForwarded(): never {
   throw new GatewayError('internal', 'a Responses body with a chat answer is never forwarded')
 }
 
-/** A Responses body on a chat path. */
-export const chatOrCursor = (body: JsonBody): ChatFormat =>
-  body.has('input') && !body.has('messages') ? cursorChat : openaiChat
+/** A Responses body on a chat path, or a chat with parts of Anthropic's Messages. */
+export function chatOrCursor(body: JsonBody): ChatFormat {
+  if (body.has('input') && !body.has('messages')) return cursorChat
+  return mayHoldClaudeShapes(body) && chatBody(body) !== body ? claudeShapedChat : openaiChat
+}
 
 /** `/cursor/chat/completions` and `/v1/chat/completions`, for bodies with `input` in place of `messages`. */
 export const cursorChat: ChatFormat = {

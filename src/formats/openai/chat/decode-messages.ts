@@ -80,6 +80,7 @@ function cacheLast(parts: Part[], cache: CacheControl | undefined): Part[] {
 function toolMessage(message: Json, at: number, callId: string): Message {
   const part: Part = { type: 'tool-result', callId, parts: decodeContent(message.content, at) }
   if (typeof message.name === 'string') part.name = message.name
+  if (message.is_error === true) part.isError = true
   const cache = readCacheControl(message.cache_control)
   if (cache) part.cache = cache
   return { role: 'tool', parts: [part] }
