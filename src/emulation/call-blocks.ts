@@ -27,13 +27,25 @@ type Opening =
 const none: Opening = { kind: 'none' }
 const partial: Opening = { kind: 'partial' }
 /** The characters with which openers begin. */
-export const openerStart = /[`<[]/g
+export const openerStart = /[`<[{]/g
 
 const fence = '```'
 const callLabels: ReadonlySet<string> = new Set(['tool_code', 'tool_call'])
 
-/** The block that begins at the start of `text`. `atLineStart` = only white space precedes it in its line. */
-export function openingOf(text: string, atLineStart: boolean, offered: OfferedTools): Opening {
+/** What precedes a place in an answer. */
+export interface Place {
+  /** Only white space precedes it in its line. */
+  readonly atLineStart: boolean
+  /** Only white space precedes it in the whole answer, behind the thinking. */
+  readonly atStart: boolean
+}
+
+/** The block that begins at the start of `text`. */
+export function openingOf(text: string, { atLineStart, atStart }: Place, offered: OfferedTools): Opening {
+  // JSON behind other text is more often an example of a call.
+  if (atStart && /^(?:\[\s{0,8})?\{/.test(text))
+    return { kind: 'block', block: new RemainderBlock('', offered), length: 1 }
+  if (text[0] === '{') return none
   if (text[0] === '`') return fenceOpening(text, atLineStart, offered)
   if (text[0] === '<') return tagOpening(text, offered)
   const mistral = literalOpening(text, '[TOOL_CALLS]', () => new ListBlock(offered, '"'))
@@ -53,9 +65,17 @@ function fenceOpening(text: string, atLineStart: boolean, offered: OfferedTools)
   return { kind: 'block', block: new FenceBlock(label, offered), length: opener[0].length - opener[2]!.length }
 }
 
+/** Of Hermes and Qwen, and of Nemotron, whose tag holds a list. */
+const callTags = [
+  ['<tool_call>', '</tool_call>'],
+  ['<TOOLCALL>', '</TOOLCALL>'],
+] as const
+
 function tagOpening(text: string, offered: OfferedTools): Opening {
-  const hermes = literalOpening(text, '<tool_call>', () => new TagBlock('<tool_call>', '</tool_call>', offered))
-  if (hermes.kind !== 'none') return hermes
+  for (const [opener, closer] of callTags) {
+    const tagged = literalOpening(text, opener, () => new TagBlock(opener, closer, offered))
+    if (tagged.kind !== 'none') return tagged
+  }
   const llama = literalOpening(text, '<|python_tag|>', () => new RemainderBlock('<|python_tag|>', offered))
   if (llama.kind !== 'none') return llama
   if ('<function='.startsWith(text) || /^<function=[^>\s]{0,128}$/.test(text)) return partial
@@ -84,6 +104,13 @@ function literalOpening(text: string, opener: string, block: () => Block): Openi
   return opener.startsWith(text) ? partial : none
 }
 
+/** true = this is the start of no JSON, or of JSON that is no call. */
+function isOtherText(start: string): boolean {
+  if (start !== '' && start[0] !== '{' && start[0] !== '[') return true
+  const key = /^(?:\[\s*)?\{\s*"([^"]*)"/.exec(start)
+  return key !== null && !callKeys.has(key[1]!)
+}
+
 /** A fenced block. Fences with other labels are tracked too, so that an example inside them never becomes a call. */
 class FenceBlock implements Block {
   readonly #label: string
@@ -107,10 +134,7 @@ class FenceBlock implements Block {
   isText(start: string): boolean {
     if (callLabels.has(this.#label)) return false
     if (this.#label !== 'json') return true
-    const content = start.slice(start.indexOf('\n') + 1).trimStart()
-    if (content !== '' && content[0] !== '{' && content[0] !== '[') return true
-    const key = /^(?:\[\s*)?\{\s*"([^"]*)"/.exec(content)
-    return key !== null && !callKeys.has(key[1]!)
+    return isOtherText(start.slice(start.indexOf('\n') + 1).trimStart())
   }
 
   calls(block: string): ParsedCall[] | undefined {
@@ -161,7 +185,11 @@ class TagBlock implements Block {
   calls(block: string): ParsedCall[] | undefined {
     if (this.#opener === '') return readXmlCalls(block, this.#offered)
     const content = block.slice(this.#opener.length, -this.#closer.length)
-    return readJsonCalls(content, this.#offered) ?? readXmlCalls(content, this.#offered)
+    return (
+      readJsonCalls(content, this.#offered) ??
+      readXmlCalls(content, this.#offered) ??
+      readPythonCalls(content, this.#offered)
+    )
   }
 
   callsAtEnd(): undefined {
@@ -169,7 +197,7 @@ class TagBlock implements Block {
   }
 }
 
-/** The remainder of the answer, as after Llama's `<|python_tag|>`. */
+/** The remainder of the answer, as after Llama's `<|python_tag|>`, or without any opener: '', JSON as Llama 3 writes it. */
 class RemainderBlock implements Block {
   readonly #opener: string
   readonly #offered: OfferedTools
@@ -185,11 +213,14 @@ class RemainderBlock implements Block {
 
   isText(start: string): boolean {
     const content = start.slice(this.#opener.length).trimStart()
+    if (this.#opener === '') return isOtherText(content)
     return content !== '' && content[0] !== '{' && content[0] !== '['
   }
 
+  /** Where nothing announces them, only JSON with arguments counts as calls. */
   calls(block: string): ParsedCall[] | undefined {
-    return readJsonCalls(block.slice(this.#opener.length), this.#offered)
+    const needed = this.#opener === '' ? 'required' : 'optional'
+    return readJsonCalls(block.slice(this.#opener.length), this.#offered, needed)
   }
 
   callsAtEnd(block: string): ParsedCall[] | undefined {

@@ -133,7 +133,8 @@ function pythonCall(reader: LiteralReader, offered: OfferedTools): ParsedCall {
 }
 
 /**
- * `<function=f><parameter=a>1</parameter></function>`, once or more. A value is a string where the schema says so, else
+ * `<function=f><parameter=a>1</parameter></function>`, once or more, or with an object in JSON in place of parameters, as
+ * Llama writes it. A value is a string where the schema says so, else
  * the literal it parses as. undefined = the text holds something else.
  */
 export function readXmlCalls(text: string, offered: OfferedTools): ParsedCall[] | undefined {
@@ -144,9 +145,11 @@ export function readXmlCalls(text: string, offered: OfferedTools): ParsedCall[] 
     const end = rest.indexOf('</function>')
     const name = opening && end >= 0 ? offeredName(opening[1]!, offered) : undefined
     if (name === undefined) return undefined
-    const given = xmlParameters(rest.slice(opening![0].length, end), propertiesOf(offered.get(name)!))
-    if (!given) return undefined
-    calls.push({ name, arguments: objectText(given) })
+    const content = rest.slice(opening![0].length, end)
+    const given = xmlParameters(content, propertiesOf(offered.get(name)!))
+    const object = given ? undefined : readLiteral(content.trim())
+    if (!given && !object?.entries) return undefined
+    calls.push({ name, arguments: given ? objectText(given) : object!.json })
     rest = rest.slice(end + '</function>'.length).trim()
   }
   return calls.length > 0 ? calls : undefined

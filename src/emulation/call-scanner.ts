@@ -25,6 +25,7 @@ export class CallScanner {
   /** The end of the text so far, which may be the beginning of an opener. */
   #pending = ''
   #atLineStart = true
+  #atStart = true
   #block: Block | undefined
   /** The pieces of the open block, buffered as long as it may hold calls. */
   #held: string[] = []
@@ -78,7 +79,7 @@ export class CallScanner {
     this.#emit(at < 0 ? text : text.slice(0, at))
     if (at < 0) return ''
     const rest = text.slice(at)
-    const opening = openingOf(rest, this.#atLineStart, this.#offered)
+    const opening = openingOf(rest, { atLineStart: this.#atLineStart, atStart: this.#atStart }, this.#offered)
     if (opening.kind === 'partial') {
       this.#pending = rest
       return ''
@@ -131,12 +132,14 @@ export class CallScanner {
     if (!calls) return this.#emit(text)
     this.#found.push({ calls })
     this.#atLineStart = false
+    this.#atStart = false
   }
 
   #emit(text: string): void {
     if (text === '') return
     const line = text.slice(text.lastIndexOf('\n') + 1)
     this.#atLineStart = (this.#atLineStart || line.length < text.length) && line.trim() === ''
+    this.#atStart &&= text.trim() === ''
     this.#found.push({ text })
   }
 }
