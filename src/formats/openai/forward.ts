@@ -14,6 +14,8 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { answerId } from '../common/answer-id.ts'
 import { commonEdits } from '../common/forward-edits.ts'
 import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
+import { createdOr } from './answer-fields.ts'
+import { chatMends } from './chat-repairs.ts'
 import { broken } from './chunk-content.ts'
 import { embeddingsMends } from './embeddings-repairs.ts'
 import { openaiErrorEvent } from './error.ts'
@@ -167,14 +169,22 @@ function choicesOf(body: JsonBody): number {
   return Math.max(prompts, 1) * (typeof n === 'number' && n > 1 ? n : 1)
 }
 
+/** OpenAI itself ends such a call with `stop` (API reference, "Function calling"), which clients know. */
+const forcesFunction = (client: JsonBody | undefined): boolean => isObject(client?.get('tool_choice'))
+
 const noMends = (): readonly Mend[] => []
 
 /** @openrouter/sdk refuses an answer without the key; null is enough. */
 const chatAnswer: AnswerShape = {
   mustHave: 'choices',
   content: 'message',
-  mends: noMends,
-  added: [['system_fingerprint', () => 'null']],
+  mends: (answer, client) => chatMends(answer, forcesFunction(client)),
+  added: [
+    ['id', () => JSON.stringify(answerId('chatcmpl-', ''))],
+    ['object', () => '"chat.completion"'],
+    ['created', () => JSON.stringify(createdOr(undefined))],
+    ['system_fingerprint', () => 'null'],
+  ],
 }
 const completionAnswer: AnswerShape = { mustHave: 'choices', content: 'text', mends: noMends, added: [] }
 /** @mistralai/mistralai refuses embeddings without an id, which OpenAI's have not. */
@@ -193,6 +203,7 @@ export const openaiChatForward: ForwardRules = {
       publicModel,
       showUsage: includesUsage(body),
       choices: choicesOf(body),
+      forced: forcesFunction(body),
       errorEvent: openaiErrorEvent,
     }),
 }

@@ -226,10 +226,12 @@ test('an error beside the fields of a chunk, as OpenRouter and Mistral write it,
       expect([relay.failure?.kind, relay.failure?.message, relay.complete]).toEqual([kind, message, false])
     }
   const call = delta({
-    tool_calls: [{ index: 0, id: 'x', function: { name: 'error', arguments: '{"error":{"message":"mine"}}' } }],
+    tool_calls: [
+      { index: 0, id: 'x', type: 'function', function: { name: 'error', arguments: '{"error":{"message":"mine"}}' } },
+    ],
   })
-  const fine =
-    call + chunk({ error: null, choices: [{ index: 0, delta: { content: '"error"' }, finish_reason: 'stop' }] }) + done
+  const last = { index: 0, delta: { content: '"error"' }, finish_reason: 'tool_calls' }
+  const fine = call + chunk({ error: null, choices: [last] }) + done
   const relay = relayOf()
   expect([run(relay, every(fine, 11)), relay.failure]).toEqual([fine, undefined])
 })

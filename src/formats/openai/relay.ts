@@ -1,8 +1,8 @@
 /**
  * A stream of OpenAI's dialect on its way to a client of the same dialect. Each chunk is judged as strictly as on the
  * translate lane: it is parsed, unless it differs from one before it only in its text (chunk-template.ts). What goes
- * out are the very bytes of the upstream, in which only the model's name is replaced and what the client did not ask
- * for is left out.
+ * out are the very bytes of the upstream, in which only the model's name is replaced, what the client did not ask for is
+ * left out, and what strict clients cannot read is put right (chat-repairs.ts).
  */
 import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
@@ -10,6 +10,7 @@ import { choiceEnding, choiceIndex, finishReasonOf, reportedError } from '../../
 import { readChunkUsage } from '../../core/usage/openai-usage.ts'
 import { ChoiceStates, endWaitMs, unfinishedStream } from '../../core/dialects/stream-end.ts'
 import type { Usage } from '../../core/usage/usage.ts'
+import { exactText, parseExact } from '../../lib/json/exact-json.ts'
 import { openBrace } from '../../lib/json/json-bytes.ts'
 import { looksLikeObject } from '../../lib/json/json-object-check.ts'
 import { isObject, listOf } from '../../lib/json/json-values.ts'
@@ -17,8 +18,10 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { utf16Length } from '../../lib/latin1-text.ts'
 import { lastEventEnd, LineEnds } from '../../lib/sse.ts'
 import { doneEvent } from './answer-fields.ts'
+import { ChunkRepairs } from './chat-repairs.ts'
 import { broken, contentCharacters, onlyText } from './chunk-content.ts'
 import { ChunkTemplate } from './chunk-template.ts'
+import { applyMends } from './mends.ts'
 
 const eventBytesMax = 8 * 1024 * 1024
 const nothing = new Uint8Array(0)
@@ -36,6 +39,8 @@ interface RelayOptions {
   readonly showUsage: boolean
   /** So many the client requested; each has its finish reason. Absent = one. */
   readonly choices?: number
+  /** The client demands the call of one function. */
+  readonly forced?: boolean
   readonly errorEvent: (error: GatewayError) => string
 }
 
@@ -61,6 +66,7 @@ export class OpenaiRelay implements StreamRelay {
   readonly #modelJson: string
   readonly #showUsage: boolean
   readonly #choices: ChoiceStates
+  readonly #repairs: ChunkRepairs
   readonly #lineEnds = new LineEnds()
   /** Pieces of an event that is not complete yet. */
   #pending: Buffer[] = []
@@ -82,6 +88,7 @@ export class OpenaiRelay implements StreamRelay {
     this.errorEvent = options.errorEvent
     this.#showUsage = options.showUsage
     this.#choices = new ChoiceStates(options.choices)
+    this.#repairs = new ChunkRepairs(options.forced)
     this.#modelJson = Buffer.from(`"model":${JSON.stringify(options.publicModel)}`, 'utf8').toString('latin1')
   }
 
@@ -216,9 +223,9 @@ export class OpenaiRelay implements StreamRelay {
     else if (reportedError(chunk)) this.failure = reportedError(objectIn(latin1ToUtf8(dataOf(event) ?? '')) ?? {})
     else for (const choice of listOf(chunk.choices)) this.#choice(choice)
     if (this.usage) this.failure ??= this.#failing
-    if (this.failure || this.#failing) return ''
+    if (this.failure || this.#failing || this.#repairs.isEmpty(chunk)) return ''
     if (this.#answered) {
-      const shown = this.#shown(event, chunk)
+      const shown = this.#shown(this.#mended(event, chunk), chunk)
       if (this.#nameless.length > 0) return this.#named(chunk) + shown
       if (!usage) this.#learn(event, shown, chunk)
       return shown
@@ -226,6 +233,15 @@ export class OpenaiRelay implements StreamRelay {
     if (chunk.id !== '' || !Array.isArray(chunk.choices) || chunk.usage != null) return this.#shown(event, chunk)
     this.#nameless.push(event)
     return ''
+  }
+
+  #mended(event: string, chunk: Json): string {
+    const mends = this.#repairs.mends(chunk)
+    if (mends.length === 0) return event
+    const whole = parseExact(latin1ToUtf8(dataOf(event)!))
+    applyMends(whole, mends)
+    const otherLines = event.split(/\r\n|\n|\r/).filter(line => line !== '' && !line.startsWith('data:'))
+    return [...otherLines, `data: ${utf8ToLatin1(exactText(whole))}`, '', ''].join('\n')
   }
 
   #learn(event: string, shown: string, { choices }: Json): void {
@@ -236,11 +252,13 @@ export class OpenaiRelay implements StreamRelay {
   }
 
   /** Azure's reports of filters before the answer, with the id of the chunk after them: clients refuse an empty one. */
-  #named({ id, created }: Json): string {
+  #named(chunk: Json): string {
+    const { created } = chunk
+    const id = this.#repairs.idOf(chunk)
     const named = this.#nameless.map(event =>
       this.#restoreModel(
         event
-          .replace(/"id":\s*""/, () => `"id":${JSON.stringify(id || `chatcmpl-${Bun.randomUUIDv7('hex')}`)}`)
+          .replace(/"id":\s*""/, () => `"id":${JSON.stringify(id)}`)
           .replace(/"created":\s*0(?=[,}\s])/, () => `"created":${typeof created === 'number' ? created : 0}`)
           .replace(/"object":\s*""/, '"object":"chat.completion.chunk"'),
       ),
@@ -342,4 +360,8 @@ function dataOf(event: string): string | undefined {
 
 function latin1ToUtf8(text: string): string {
   return Buffer.from(text, 'latin1').toString('utf8')
+}
+
+function utf8ToLatin1(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1')
 }

@@ -5,6 +5,8 @@ import { withCalls } from '../../core/dialects/finish-reasons.ts'
 import { choiceEnding, choiceIndex, finishReasonOf, reportedError } from '../../core/dialects/openai-chunk.ts'
 import { readChunkUsage } from '../../core/usage/openai-usage.ts'
 import type { Frame } from '../../lib/frame.ts'
+import { CallNumbers } from '../../core/dialects/call-numbers.ts'
+import type { NumberedCall } from '../../core/dialects/call-numbers.ts'
 import { readSignedCall } from '../../core/dialects/call-signature.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
@@ -33,7 +35,7 @@ export function chatResult(body: unknown): ChatEvent[] {
   for (const [at, choice] of body.choices.entries()) {
     if (!isObject(choice) || !isObject(choice.message)) throw broken('a choice without a message')
     const index = numberOf(choice, at)
-    const calls = new CallNumbers()
+    const calls = new CallEvents()
     events.push(
       ...messageEvents(index, choice.message, calls),
       ...calls.close(index),
@@ -53,7 +55,7 @@ export const isDone = ({ data }: Frame): boolean => data.startsWith('[DONE]')
 /** A fresh reader of chunks. Throws on what is not JSON. */
 export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
   let started = false
-  const calls = new Map<number, CallNumbers>()
+  const calls = new Map<number, CallEvents>()
   return frame => {
     if (isDone(frame)) return []
     const chunk = parseExact(frame.data, argumentNames.chat)
@@ -70,7 +72,7 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
       if (!isObject(choice)) throw broken('a choice that is no object')
       const index = numberOf(choice, 0)
       let numbers = calls.get(index)
-      if (!numbers) calls.set(index, (numbers = new CallNumbers()))
+      if (!numbers) calls.set(index, (numbers = new CallEvents()))
       // Some hosts repeat the whole message in the last chunk: only `delta` is read.
       if (isObject(choice.delta)) events.push(...deltaEvents(index, choice.delta, numbers))
       events.push(...logprobs(index, choice.logprobs))
@@ -105,7 +107,7 @@ function usageEvent(body: Json): ChatEvent | undefined {
 }
 
 /** A whole message. `thinking_blocks` carry signatures and replace the plain reasoning, which repeats their text. */
-function messageEvents(choice: number, message: Json, calls: CallNumbers): ChatEvent[] {
+function messageEvents(choice: number, message: Json, calls: CallEvents): ChatEvent[] {
   const { thinking_blocks: blocks, ...rest } = message
   const thinking = thinkingEvents(choice, blocks, 'all')
   if (thinking.length === 0) return deltaEvents(choice, rest, calls)
@@ -131,7 +133,7 @@ function thinkingEvents(choice: number, blocks: unknown, which: 'all' | 'signatu
 }
 
 /** The events of a delta, in the order in which models generate: reasoning, text, refusal, calls. */
-function deltaEvents(choice: number, delta: Json, calls: CallNumbers): ChatEvent[] {
+function deltaEvents(choice: number, delta: Json, calls: CallEvents): ChatEvent[] {
   const events: ChatEvent[] = []
   const reasoning = textOf(delta.reasoning_content) || textOf(delta.reasoning)
   if (reasoning) events.push({ type: 'reasoning', choice, text: reasoning })
@@ -202,51 +204,44 @@ function logprobs(choice: number, value: unknown): ChatEvent[] {
   return 'content' in content || 'refusal' in refusal ? [{ type: 'logprobs', choice, ...content, ...refusal }] : []
 }
 
-/** A call as its upstream numbers it. */
-interface NumberedCall {
-  readonly number: number
-  readonly id: string
+/** A call that has begun. */
+interface OpenCall extends NumberedCall {
   /** What was written of its arguments before another call began, then undefined: `end` has seen it. */
   written: string[] | undefined
   readonly end: ObjectEnd
 }
 
 /**
- * Numbers the tool calls of a choice, also for hosts that leave out `index` or `id`, or reuse an index. A call ends
- * when another begins, unless its arguments are not whole by then: hosts that write several calls at once go on.
+ * The events of the tool calls of a choice. A call ends when another begins, unless its arguments are not whole by then:
+ * hosts that write several calls at once go on.
  */
-class CallNumbers {
-  /** Upstream index -> the last call with that index. */
-  readonly #byIndex = new Map<number, NumberedCall>()
-  readonly #open = new Set<NumberedCall>()
-  #newest: NumberedCall | undefined
-  #count = 0
+class CallEvents {
+  readonly #numbers = new CallNumbers()
+  /** By their numbers. */
+  readonly #calls: OpenCall[] = []
+  readonly #open = new Set<OpenCall>()
+  #newest: OpenCall | undefined
 
   get seen(): boolean {
-    return this.#count > 0
+    return this.#numbers.seen
   }
 
-  read(choice: number, call: Json): ChatEvent[] {
+  read(choice: number, entry: Json): ChatEvent[] {
     const events: ChatEvent[] = []
-    const called = isObject(call.function) ? call.function : {}
-    const id = textOf(call.id)
-    const name = textOf(called.name)
-    const hasIndex = typeof call.index === 'number'
-    const index = hasIndex ? (call.index as number) : id || name ? this.#count : Math.max(this.#count - 1, 0)
-    let known = this.#byIndex.get(index)
-    const another = known !== undefined && id !== '' && known.id !== '' && id !== known.id && name !== ''
-    if (!known || another) {
-      events.push(...(hasIndex && !another ? this.#closeNewest(choice) : this.close(choice)))
-      const callId = id || `call_${crypto.randomUUID().replaceAll('-', '').slice(0, 24)}`
-      known = { number: this.#count++, id: callId, written: [], end: new ObjectEnd() }
-      this.#byIndex.set(index, known)
-      this.#open.add(known)
-      this.#newest = known
-      events.push({ type: 'tool-call-start', choice, index: known.number, ...readSignedCall(call, known.id), name })
+    const called = isObject(entry.function) ? entry.function : {}
+    const { call, begins, endsOthers } = this.#numbers.read(entry, called)
+    if (begins) {
+      events.push(...(endsOthers ? this.close(choice) : this.#closeNewest(choice)))
+      const open: OpenCall = { ...call, written: [], end: new ObjectEnd() }
+      this.#calls.push(open)
+      this.#open.add(open)
+      this.#newest = open
+      const name = textOf(called.name)
+      events.push({ type: 'tool-call-start', choice, index: call.number, ...readSignedCall(entry, call.id), name })
     }
     const fragment =
       typeof called.arguments === 'string' ? called.arguments : called.arguments ? exactText(called.arguments) : ''
-    if (fragment) events.push(...this.#arguments(choice, known, fragment))
+    if (fragment) events.push(...this.#arguments(choice, this.#calls[call.number]!, fragment))
     return events
   }
 
@@ -254,7 +249,7 @@ class CallNumbers {
     return [...this.#open].map(call => this.#end(choice, call))
   }
 
-  #arguments(choice: number, call: NumberedCall, fragment: string): ChatEvent[] {
+  #arguments(choice: number, call: OpenCall, fragment: string): ChatEvent[] {
     if (!this.#open.has(call)) {
       if (fragment.trim() === '') return []
       throw broken('a tool call that goes on behind its end')
@@ -272,13 +267,13 @@ class CallNumbers {
   }
 
   /** The arguments of most calls are never looked at: they are the only ones, or whole when the next one begins. */
-  #isWhole(call: NumberedCall, fragment: string): boolean {
+  #isWhole(call: OpenCall, fragment: string): boolean {
     const { written, end } = call
     call.written = undefined
     return end.push(written ? written.join('') : fragment)
   }
 
-  #end(choice: number, call: NumberedCall): ChatEvent {
+  #end(choice: number, call: OpenCall): ChatEvent {
     this.#open.delete(call)
     call.written = undefined
     return { type: 'tool-call-end', choice, index: call.number }
