@@ -92,12 +92,7 @@ const streams: Readonly<Record<string, { readonly provider: string; readonly tex
   },
   'Cohere, the later call ends first': {
     provider: 'cohere',
-    text: sse([
-      ...cohereBegin,
-      { type: 'tool-call-end', index: 1 },
-      { type: 'tool-call-end', index: 0 },
-      ...cohereEnd,
-    ]),
+    text: sse([...cohereBegin, { type: 'tool-call-end', index: 1 }, { type: 'tool-call-end', index: 0 }, ...cohereEnd]),
   },
   Cohere: {
     provider: 'cohere',

@@ -131,6 +131,12 @@ export interface ChatRequest {
   dropped?: readonly string[]
 }
 
+/** A piece of a choice's text, in UTF-16 units from its beginning; `end` = behind its last one. */
+export interface TextSpan {
+  readonly start: number
+  readonly end: number
+}
+
 /** Why a choice ended. */
 export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter'
 
@@ -152,7 +158,8 @@ export type ChatEvent =
   | { type: 'tool-call-end'; choice: number; index: number }
   | { type: 'image'; choice: number; source: Source }
   | { type: 'audio'; choice: number; id?: string; data?: string; transcript?: string; expiresAtS?: number }
-  | { type: 'citation'; choice: number; citation: Record<string, unknown> }
+  /** In the vendor's words. `span` = the text that it is about, where these do not say it in OpenAI's way. */
+  | { type: 'citation'; choice: number; citation: Record<string, unknown>; span?: TextSpan }
   /** OpenAI's token objects (`{token, logprob, bytes, top_logprobs}`), untouched. */
   | { type: 'logprobs'; choice: number; content?: unknown[]; refusal?: unknown[] }
   /** `stopSequence` null = one of them, and the upstream does not say which. */

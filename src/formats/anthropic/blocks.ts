@@ -4,7 +4,8 @@
  */
 import type { ChatEvent, FinishReason, Source } from '../../core/hub/chat.ts'
 import { writeCallId } from '../../core/dialects/call-signature.ts'
-import { isObject } from '../../lib/json/json-values.ts'
+import { citedSource } from '../../core/dialects/citations.ts'
+import type { CitationEvent } from '../../core/dialects/citations.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { ThinkingDisplay } from './decode.ts'
 import { broken } from './error.ts'
@@ -121,7 +122,7 @@ export class BlockSequence {
       case 'tool-call-end':
         return this.#endCall()
       case 'citation':
-        return this.#citation(event.citation)
+        return this.#citation(event)
       case 'image':
         return this.#text(`![image](${addressOf(event.source)})`)
       case 'audio':
@@ -162,8 +163,8 @@ export class BlockSequence {
     return [...closing, { type: 'start', block: { type: 'text', text: '' } }]
   }
 
-  #citation(citation: Json): Step[] {
-    const own = citationOf(citation)
+  #citation(event: CitationEvent): Step[] {
+    const own = citationOf(event)
     return own ? [...this.#inText(), delta({ type: 'citations_delta', citation: own })] : []
   }
 
@@ -251,12 +252,15 @@ const citationTypes: ReadonlySet<unknown> = new Set([
 ])
 
 /** Anthropic's own as they are, sources with a URL as results of a search; for others this dialect has no word. */
-function citationOf(citation: Json): Json | undefined {
-  if (citationTypes.has(citation.type)) return citation
-  const inner = isObject(citation.url_citation) ? citation.url_citation : citation
-  const webLocation = isObject(citation.location) && isObject(citation.location.web) ? citation.location.web : {}
-  const url = [inner.url, webLocation.url].find(one => typeof one === 'string')
+function citationOf(event: CitationEvent): Json | undefined {
+  if (citationTypes.has(event.citation.type)) return event.citation
+  const { url, title } = citedSource(event)
   if (url === undefined) return undefined
-  const title = typeof inner.title === 'string' ? inner.title : null
-  return { type: 'web_search_result_location', url, title, cited_text: '', encrypted_index: unprovenIndex }
+  return {
+    type: 'web_search_result_location',
+    url,
+    title: title || null,
+    cited_text: '',
+    encrypted_index: unprovenIndex,
+  }
 }

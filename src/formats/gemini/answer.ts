@@ -7,6 +7,8 @@ import { usageMetadata } from './usage.ts'
 import { broken, objectsOrOne } from './json-names.ts'
 import { isObject, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { citedSource } from '../../core/dialects/citations.ts'
+import type { CitationEvent } from '../../core/dialects/citations.ts'
 import { exactObject } from '../../lib/json/exact-json.ts'
 
 const finishReasons: Readonly<Record<FinishReason, string>> = {
@@ -41,7 +43,9 @@ export class Candidate {
   readonly #calls = new Map<number, OpenCall>()
   #malformed = ''
   #logprobs: Json[] = []
-  readonly #citations: Json[] = []
+  readonly #citations: CitationEvent[] = []
+  /** What it has said so far, which the places of citations are in. */
+  #text = ''
   #finish: FinishReason = 'stop'
 
   constructor(index: number, showThoughts: boolean) {
@@ -53,6 +57,8 @@ export class Candidate {
   take(event: ChoiceEvent): Json[] {
     switch (event.type) {
       case 'text':
+        this.#text += event.text
+        return event.text === '' ? [] : [this.#carry({ text: event.text })]
       case 'refusal':
         return event.text === '' ? [] : [this.#carry({ text: event.text })]
       case 'reasoning':
@@ -76,7 +82,7 @@ export class Candidate {
           ...(event.data ? [this.#carry({ inlineData: { mimeType: audioType, data: event.data } })] : []),
         ]
       case 'citation':
-        this.#citations.push(event.citation)
+        this.#citations.push(event)
         return []
       case 'logprobs':
         for (const token of [...(event.content ?? []), ...(event.refusal ?? [])])
@@ -109,7 +115,7 @@ export class Candidate {
 
   /** Why it ended, and the sources of what it says. */
   ending(): Json {
-    const grounding = groundingMetadata(this.#citations)
+    const grounding = groundingMetadata(this.#citations, this.#text)
     // A call cut by the length limit is what the limit does; any other is the model's failure.
     const isMalformed = this.#malformed !== '' && this.#finish !== 'length'
     return {
@@ -179,21 +185,43 @@ function imagePart(source: Source): Json {
 
 const logprob = (token: Json): Json => ({ token: token.token, logProbability: token.logprob })
 
-/** Sources as those of a search: that is where Gemini's clients look for them. */
-function groundingMetadata(citations: readonly Json[]): Json | undefined {
+/** Counts the bytes of UTF-8 before positions in `text`; it reads the text once, and only for the first position. */
+function byteCounter(text: string): (position: number) => number {
+  let offsets: Uint32Array | undefined
+  return position => {
+    offsets ??= byteOffsets(text)
+    return offsets[Math.max(0, Math.min(position, text.length))]!
+  }
+}
+
+/** Before each UTF-16 unit, and before the end. */
+function byteOffsets(text: string): Uint32Array {
+  const offsets = new Uint32Array(text.length + 1)
+  for (let at = 0; at < text.length; at++) offsets[at + 1] = offsets[at]! + bytesOfUnit(text.charCodeAt(at))
+  return offsets
+}
+
+/** A surrogate pair has four bytes, two of them counted for each half. */
+function bytesOfUnit(unit: number): number {
+  if (unit < 0x80) return 1
+  const isSurrogate = unit >= 0xd8_00 && unit <= 0xdf_ff
+  return unit < 0x8_00 || isSurrogate ? 2 : 3
+}
+
+/** Sources as those of a search: that is where Gemini's clients look for them. Google counts in bytes of UTF-8. */
+function groundingMetadata(citations: readonly CitationEvent[], said: string): Json | undefined {
   if (citations.length === 0) return undefined
+  const bytesBefore = byteCounter(said)
   const chunks: Json[] = []
   const supports: Json[] = []
-  citations.forEach((citation, at) => {
-    const about = isObject(citation.url_citation) ? citation.url_citation : citation
-    const title = textOf(about.title) || textOf(about.document_title)
-    const text = textOf(about.cited_text)
-    chunks.push(
-      typeof about.url === 'string' ? { web: { uri: about.url, title } } : { retrievedContext: { title, text } },
-    )
-    const { start_index: startIndex, end_index: endIndex } = about
-    if (typeof startIndex === 'number' && typeof endIndex === 'number')
-      supports.push({ segment: { startIndex, endIndex, text }, groundingChunkIndices: [at] })
+  citations.forEach((event, at) => {
+    const { url, title, span } = citedSource(event)
+    const document = () => ({ retrievedContext: { title, text: textOf(event.citation.cited_text) } })
+    chunks.push(url === undefined ? document() : { web: { uri: url, title } })
+    if (!span) return
+    const { start, end } = span
+    const segment = { startIndex: bytesBefore(start), endIndex: bytesBefore(end), text: said.slice(start, end) }
+    supports.push({ segment, groundingChunkIndices: [at] })
   })
   return { groundingChunks: chunks, ...(supports.length > 0 && { groundingSupports: supports }) }
 }

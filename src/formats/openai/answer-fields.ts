@@ -4,6 +4,9 @@ import { signatureContent, signatureMember, writeCallId } from '../../core/diale
 import type { Usage } from '../../core/usage/usage.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { isObject } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
+import { citedSource } from '../../core/dialects/citations.ts'
+import type { CitationEvent } from '../../core/dialects/citations.ts'
 
 const finishReasons: Readonly<Record<FinishReason, string>> = {
   stop: 'stop',
@@ -60,24 +63,30 @@ export const usageChunk = (head: string, usage: Usage): string =>
 /** The event that ends every stream of this dialect. */
 export const doneEvent = 'data: [DONE]\n\n'
 
-/** OpenAI's `annotations` entry; undefined for a citation without a URL, which OpenAI has no word for. */
-export function annotation(citation: Record<string, unknown>): Record<string, unknown> | undefined {
-  if (citation.type === 'url_citation' && isObject(citation.url_citation)) return citation
-  if (typeof citation.url !== 'string') return undefined
+/**
+ * OpenAI's `annotations` entry; undefined for a citation without a URL, which OpenAI has no word for. `base` = where the
+ * text begins in the choice to whose beginning the positions shall be counted; unknown positions are 0.
+ */
+export function annotation(event: CitationEvent, base = 0): Json | undefined {
+  const { url, title, span } = citedSource(event)
+  if (url === undefined) return undefined
+  const { start, end } = span ?? { start: 0, end: 0 }
+  const { url_citation: own } = event.citation
   return {
     type: 'url_citation',
-    url_citation: {
-      start_index: indexOr(citation.start_index),
-      end_index: indexOr(citation.end_index),
-      url: citation.url,
-      title: typeof citation.title === 'string' ? citation.title : '',
-    },
+    url_citation: { ...(isObject(own) && own), ...positions(start - base, end - base), url, title },
   }
 }
 
-function indexOr(value: unknown): number {
-  return typeof value === 'number' && Number.isSafeInteger(value) ? value : 0
+/** A citation without a URL in its vendor's words, with the text of the answer that it is about where that is known. */
+export function ownCitation({ citation, span }: CitationEvent, base = 0): Json {
+  return span ? { ...citation, ...positions(span.start - base, span.end - base) } : citation
 }
+
+const positions = (start: number, end: number): Json => ({
+  start_index: Math.max(0, start),
+  end_index: Math.max(0, end),
+})
 
 /** An image of an answer, as OpenRouter and LiteLLM write it (`message.images`). */
 export function imageObject(source: Source): Record<string, unknown> {

@@ -9,12 +9,13 @@ import { GatewayError } from '../../core/errors.ts'
 import { endingOf, messagesFinishReasons } from '../../core/dialects/finish-reasons.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
-import { isObject, objectOf, textOf } from '../../lib/json/json-values.ts'
+import { isObject, objectOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { errorLast } from '../fault.ts'
 import { broken } from '../json.ts'
 import { answerTool } from './structured.ts'
 import { exactText, parseExact } from '../../lib/json/exact-json.ts'
+import { BlockCitations } from '../block-citations.ts'
 import { argumentNames } from '../../core/dialects/exact-names.ts'
 
 /** Usage over the events of a stream: counts are cumulative, so later ones replace earlier ones. */
@@ -55,12 +56,13 @@ class Blocks {
   calls = 0
   /** By the block's `index`: compatible hosts write several blocks at once. */
   readonly #open = new Map<unknown, OpenCall>()
+  readonly #citations = new BlockCitations()
 
   start(block: Json, at: unknown, out: ChatEvent[]): void {
     switch (block.type) {
       case 'text':
-        addText(block.text, out)
-        return addCitations(block.citations, out)
+        this.#addText(textOf(block.text), at, out)
+        return this.#addCitations(block.citations, at)
       case 'thinking':
         addThinking(block.thinking, out)
         return addSignature(block.signature, out)
@@ -87,7 +89,7 @@ class Blocks {
   delta(delta: Json, at: unknown, out: ChatEvent[]): void {
     switch (delta.type) {
       case 'text_delta':
-        return addText(delta.text, out)
+        return this.#addText(textOf(delta.text), at, out)
       case 'thinking_delta':
         return addThinking(delta.thinking, out)
       case 'signature_delta':
@@ -95,11 +97,12 @@ class Blocks {
       case 'input_json_delta':
         return this.#addArguments(textOf(delta.partial_json), at, out)
       case 'citations_delta':
-        return addCitations([delta.citation], out)
+        return this.#addCitations([delta.citation], at)
     }
   }
 
   stop(at: unknown, out: ChatEvent[]): void {
+    out.push(...this.#citations.end(at))
     const open = this.#open.get(at)
     if (!open) return
     if (!open.wroteArguments) this.#addArguments('{}', at, out)
@@ -111,14 +114,24 @@ class Blocks {
     const open = this.#open.get(at)
     if (!open || fragment === '') return
     open.wroteArguments = true
-    if (open.call === undefined) addText(fragment, out)
+    if (open.call === undefined) this.#addText(fragment, at, out)
     else out.push({ type: 'tool-call-arguments', choice: 0, index: open.call, fragment })
   }
-}
 
-function addText(value: unknown, out: ChatEvent[]): void {
-  const text = textOf(value)
-  if (text) out.push({ type: 'text', choice: 0, text })
+  #addText(text: string, at: unknown, out: ChatEvent[]): void {
+    if (text === '') return
+    this.#citations.text(text, at)
+    out.push({ type: 'text', choice: 0, text })
+  }
+
+  #addCitations(value: unknown, at: unknown): void {
+    for (const citation of objectsOf(value)) this.#citations.add(citation, at)
+  }
+
+  /** What was not told because a block was never stopped. */
+  unstopped(): ChatEvent[] {
+    return this.#citations.endAll()
+  }
 }
 
 function addThinking(value: unknown, out: ChatEvent[]): void {
@@ -129,12 +142,6 @@ function addThinking(value: unknown, out: ChatEvent[]): void {
 function addSignature(value: unknown, out: ChatEvent[]): void {
   const signature = textOf(value)
   if (signature) out.push({ type: 'reasoning', choice: 0, signature })
-}
-
-function addCitations(value: unknown, out: ChatEvent[]): void {
-  if (Array.isArray(value))
-    for (const citation of value as unknown[])
-      if (isObject(citation)) out.push({ type: 'citation', choice: 0, citation })
 }
 
 /** `calls` = calls of the client's tools. With none, `tool_use` was the forced answer, and the reason is `stop`. */
@@ -203,7 +210,7 @@ export function messageReader(): (frame: Frame) => readonly ChatEvent[] {
         blocks.stop(data.index, events)
         return events
       case 'message_delta':
-        return messageDelta(data, report, blocks.calls)
+        return messageDelta(data, report, blocks)
       case 'error':
         return [{ type: 'error', error: failureOfBody(data) }]
       default:
@@ -225,11 +232,11 @@ function untyped(data: Json): ChatEvent[] {
   return [{ type: 'error', error: failure ?? broken('an event without a type') }]
 }
 
-function messageDelta(data: Json, report: Report, calls: number): ChatEvent[] {
+function messageDelta(data: Json, report: Report, blocks: Blocks): ChatEvent[] {
   const delta = isObject(data.delta) ? data.delta : {}
   if (textOf(delta.stop_reason)) report.end(delta)
   report.take(data.usage)
-  const events: ChatEvent[] = textOf(delta.stop_reason) ? [finish(delta, calls)] : []
+  const events: ChatEvent[] = textOf(delta.stop_reason) ? [...blocks.unstopped(), finish(delta, blocks.calls)] : []
   // What the message began with says little of its output.
   const isCounted = isObject(data.usage) && data.usage.output_tokens != null
   const usage = isCounted ? report.usage() : undefined

@@ -7,6 +7,7 @@ import type { Frame } from '../../lib/frame.ts'
 import { isObject, jsonOrText, objectOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { answerTool } from '../anthropic/structured.ts'
+import { BlockCitations } from '../block-citations.ts'
 import { errorLast } from '../fault.ts'
 import { broken } from '../json.ts'
 import { converseUsage } from './usage.ts'
@@ -23,6 +24,7 @@ class Answer {
   /** By `contentBlockIndex`. */
   readonly #open = new Map<unknown, OpenCall>()
   readonly #imageFormats = new Map<unknown, string>()
+  readonly #citations = new BlockCitations()
   #calls = 0
 
   start(block: Json, at: unknown): ChatEvent[] {
@@ -39,17 +41,18 @@ class Answer {
   delta(delta: Json, at: unknown): ChatEvent[] {
     const { text, reasoningContent, toolUse, citation, image } = delta
     return [
-      ...texts(text),
+      ...this.#texts(text, at),
       ...(isObject(reasoningContent) ? reasoning(reasoningContent) : []),
       ...(isObject(toolUse) ? this.#arguments(textOf(toolUse.input), at) : []),
-      ...(isObject(citation) ? citations([citation]) : []),
+      ...this.#cited([citation], at),
       ...(isObject(image) ? images(image, this.#imageFormats.get(at) ?? '') : []),
     ]
   }
 
   stop(at: unknown): ChatEvent[] {
+    const cited = this.#citations.end(at)
     const open = this.#open.get(at)
-    if (!open) return []
+    if (!open) return cited
     const events = open.wroteArguments ? [] : this.#arguments('{}', at)
     this.#open.delete(at)
     return open.index === undefined ? events : [...events, { type: 'tool-call-end', choice: 0, index: open.index }]
@@ -64,8 +67,8 @@ class Answer {
       ...this.start(block, at),
       ...this.delta(delta, at),
       ...reasoning(isObject(thinking.reasoningText) ? thinking.reasoningText : thinking),
-      ...objectsOf(cited.content).flatMap(one => texts(one.text)),
-      ...citations(cited.citations),
+      ...objectsOf(cited.content).flatMap(one => this.#texts(one.text, at)),
+      ...this.#cited(cited.citations, at),
       ...(isObject(toolUse) && isObject(toolUse.input) ? this.#arguments(exactText(toolUse.input), at) : []),
       ...this.stop(at),
     ]
@@ -74,7 +77,7 @@ class Answer {
   finish(reason: unknown, additional: unknown): ChatEvent[] {
     if (typeof reason !== 'string') throw broken('no stopReason')
     // Some models send no `contentBlockStop` for the last block.
-    const ends = [...this.#open.keys()].flatMap(at => this.stop(at))
+    const ends = [...[...this.#open.keys()].flatMap(at => this.stop(at)), ...this.#citations.endAll()]
     const ending = endingOf(converseFinishReasons, reason)
     // In a stream the report of the usage is the next event.
     if (ending instanceof GatewayError) return [...ends, { type: 'error', error: ending, awaitsUsage: true }]
@@ -99,12 +102,23 @@ class Answer {
     if (!open || fragment === '') return []
     open.wroteArguments = true
     return open.index === undefined
-      ? texts(fragment)
+      ? this.#texts(fragment, at)
       : [{ type: 'tool-call-arguments', choice: 0, index: open.index, fragment }]
   }
-}
 
-const texts = (value: unknown): ChatEvent[] => (textOf(value) ? [{ type: 'text', choice: 0, text: textOf(value) }] : [])
+  #texts(value: unknown, at: unknown): ChatEvent[] {
+    const text = textOf(value)
+    if (text === '') return []
+    this.#citations.text(text, at)
+    return [{ type: 'text', choice: 0, text }]
+  }
+
+  /** They are told when the block ends. */
+  #cited(value: unknown, at: unknown): ChatEvent[] {
+    for (const citation of objectsOf(value)) this.#citations.add(citation, at)
+    return []
+  }
+}
 
 /** `redactedContent` is encrypted by the vendor, in base64. */
 function reasoning({ text, signature, redactedContent }: Json): ChatEvent[] {
@@ -114,9 +128,6 @@ function reasoning({ text, signature, redactedContent }: Json): ChatEvent[] {
   if (textOf(redactedContent)) events.push({ type: 'reasoning', choice: 0, redacted: textOf(redactedContent) })
   return events
 }
-
-const citations = (value: unknown): ChatEvent[] =>
-  objectsOf(value).map(citation => ({ type: 'citation', choice: 0, citation }))
 
 function images(image: Json, format: string): ChatEvent[] {
   const data = textOf(objectOf(image.source).bytes)

@@ -2,7 +2,7 @@
 import type { ChatEvent, FinishReason } from '../../../core/hub/chat.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Usage } from '../../../core/usage/usage.ts'
-import { annotation, imageObject, redactedBlock, thinkingBlock } from '../answer-fields.ts'
+import { annotation, imageObject, ownCitation, redactedBlock, thinkingBlock } from '../answer-fields.ts'
 
 /** Sound in OpenAI's names; `expires_at` in seconds since 1970, 0 = unknown. */
 interface GatheredAudio {
@@ -125,9 +125,9 @@ function add(choice: GatheredChoice, event: Exclude<ChatEvent, { type: 'start' |
       return
     }
     case 'citation': {
-      const note = annotation(event.citation)
+      const note = annotation(event)
       if (note) (choice.annotations ??= []).push(note)
-      else (choice.citations ??= []).push(event.citation)
+      else (choice.citations ??= []).push(ownCitation(event))
       return
     }
     case 'image':

@@ -14,6 +14,7 @@ import {
   doneEvent,
   finishReason,
   imageObject,
+  ownCitation,
   redactedBlock,
   signedFields,
   thinkingBlock,
@@ -267,8 +268,8 @@ function membersAfter(members: object): string {
 function deltaOf(event: Extract<ChatEvent, { type: 'image' | 'audio' | 'citation' }>): string {
   if (event.type === 'image') return JSON.stringify({ images: [imageObject(event.source)] })
   if (event.type === 'citation') {
-    const note = annotation(event.citation)
-    return JSON.stringify(note ? { annotations: [note] } : { citations: [event.citation] })
+    const note = annotation(event)
+    return JSON.stringify(note ? { annotations: [note] } : { citations: [ownCitation(event)] })
   }
   const { id, data, transcript, expiresAtS } = event
   return JSON.stringify({ audio: { id, data, transcript, expires_at: expiresAtS } })

@@ -2,7 +2,8 @@
 import { freeTextOf } from '../../../core/hub/tool-arguments.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
-import { annotation } from '../answer-fields.ts'
+import type { CitationEvent } from '../../../core/dialects/citations.ts'
+import { annotation, ownCitation } from '../answer-fields.ts'
 import { encodeProof } from './encrypted-reasoning.ts'
 import type { Proof } from './encrypted-reasoning.ts'
 import type { ClientTool } from './tools.ts'
@@ -61,6 +62,8 @@ abstract class Item implements OpenItem {
 
 interface Content {
   readonly kind: 'output_text' | 'refusal'
+  /** Where it begins in the text of the answer. */
+  readonly base: number
   text: string
   readonly annotations: Json[]
   /** Citations without an address, which the dialect has no word for. */
@@ -71,15 +74,23 @@ interface Content {
 /** Text and refusals of the assistant: one content part after the other. */
 export class MessageItem extends Item {
   readonly #parts: Content[] = []
+  /** Of the answer's text so far, with that of the items before. */
+  #length: number
   #open: Content | undefined
   /** Came before their text. */
   #logprobs: Json[] = []
   /** What stands before a delta's text; made once a part. */
   #head = ''
 
+  constructor(position: OutputPosition, textLengthBefore: number) {
+    super(position)
+    this.#length = textLengthBefore
+  }
+
   text(text: string, send: Send): string {
     const { part, opened } = this.#part('output_text', send)
     part.text += text
+    this.#length += text.length
     return opened + this.#delta(JSON.stringify(text), this.#logprobs.splice(0), send)
   }
 
@@ -97,11 +108,11 @@ export class MessageItem extends Item {
     return ''
   }
 
-  citation(citation: Json, send: Send): string {
+  citation(event: CitationEvent, send: Send): string {
     const { part, opened } = this.#part('output_text', send)
-    const note = annotation(citation)
+    const note = annotation(event, part.base)
     if (!note) {
-      part.citations.push(citation)
+      part.citations.push(ownCitation(event, part.base))
       return opened
     }
     const flat = { type: 'url_citation', ...(note.url_citation as Json) }
@@ -127,7 +138,7 @@ export class MessageItem extends Item {
   #part(kind: Content['kind'], send: Send): { part: Content; opened: string } {
     if (this.#open?.kind === kind) return { part: this.#open, opened: '' }
     const closed = this.#closePart(send)
-    const part: Content = { kind, text: '', annotations: [], citations: [], logprobs: [] }
+    const part: Content = { kind, base: this.#length, text: '', annotations: [], citations: [], logprobs: [] }
     this.#open = part
     const at = `${this.where},"content_index":${this.#parts.push(part) - 1}`
     this.#head = `${at},"delta":`

@@ -38,6 +38,8 @@ export class ResponsesWriter implements EventWriter {
   #items = 0
   #finish: FinishReason | undefined
   #usage: Usage | undefined
+  /** UTF-16 units of the answer's text so far, in all items. */
+  #textLength = 0
 
   constructor(model: string, request: ChatRequest) {
     this.#context = contextOf(request)
@@ -63,7 +65,7 @@ export class ResponsesWriter implements EventWriter {
         this.#usage = event.usage
         return opened
       case 'text':
-        return event.text === '' ? opened : opened + this.#inMessage(item => item.text(event.text, this.#send))
+        return event.text === '' ? opened : opened + this.#text(event.text)
       case 'refusal':
         return event.text === '' ? opened : opened + this.#inMessage(item => item.refusal(event.text, this.#send))
       case 'logprobs':
@@ -72,7 +74,7 @@ export class ResponsesWriter implements EventWriter {
           ? opened + this.#inMessage(item => item.logprobs(event.content!, this.#send))
           : opened
       case 'citation':
-        return opened + this.#inMessage(item => item.citation(event.citation, this.#send))
+        return opened + this.#inMessage(item => item.citation(event, this.#send))
       case 'audio':
         return event.transcript ? opened + this.#inMessage(item => item.text(event.transcript!, this.#send)) : opened
       case 'image':
@@ -138,11 +140,17 @@ export class ResponsesWriter implements EventWriter {
     return { id: `${prefix}_${this.#hex}${index.toString(16).padStart(4, '0')}`, index }
   }
 
+  #text(text: string): string {
+    const out = this.#inMessage(item => item.text(text, this.#send))
+    this.#textLength += text.length
+    return out
+  }
+
   #inMessage(write: (item: MessageItem) => string): string {
     const current = this.#current
     if (current instanceof MessageItem) return write(current)
     const closed = this.#closeCurrent('completed')
-    const item = new MessageItem(this.#newPosition('msg'))
+    const item = new MessageItem(this.#newPosition('msg'), this.#textLength)
     this.#current = item
     return closed + item.open(this.#send) + write(item)
   }

@@ -3,6 +3,7 @@ import type { ChatEvent, FinishReason } from '../../../core/hub/chat.ts'
 import { failureOfBody } from '../../../core/dialects/classify.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { endingOf, responsesFinishReasons } from '../../../core/dialects/finish-reasons.ts'
+import { citedSource } from '../../../core/dialects/citations.ts'
 import { readResponsesUsage } from '../../../core/usage/responses-usage.ts'
 import { freeTextArguments } from '../../../core/hub/tool-arguments.ts'
 import type { Frame } from '../../../lib/frame.ts'
@@ -91,6 +92,12 @@ class ResponseEvents {
   #calls = 0
   /** A message has said something: the next one is a new paragraph. */
   #said = false
+  /** UTF-16 units of the answer's text so far. */
+  #length = 0
+  /** The part of the content that the stream writes. */
+  #part: { readonly item: unknown; readonly part: unknown } = { item: undefined, part: undefined }
+  /** Where the part begins in the text. */
+  #partStart = 0
 
   constructor(account: string) {
     this.#account = account
@@ -105,6 +112,7 @@ class ResponseEvents {
       case 'response.output_item.done':
         return [...(this.#items.has(index) ? [] : this.open(index, itemOf(event))), ...this.close(index, itemOf(event))]
       case 'response.output_text.delta':
+        this.#enterPart(index, event.content_index)
         return [...this.#delta(index, 'text', event.delta), ...logprobs(event.logprobs)]
       case 'response.refusal.delta':
         return this.#delta(index, 'refusal', event.delta)
@@ -117,7 +125,8 @@ class ResponseEvents {
       case 'response.custom_tool_call_input.delta':
         return this.#fragment(index, textOf(event.delta))
       case 'response.output_text.annotation.added':
-        return isObject(event.annotation) ? [{ type: 'citation', choice, citation: event.annotation }] : []
+        this.#enterPart(index, event.content_index)
+        return isObject(event.annotation) ? [this.#citation(event.annotation)] : []
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
@@ -144,7 +153,7 @@ class ResponseEvents {
   }
 
   #newMessage(): ChatEvent[] {
-    return this.#said ? [{ type: 'text', choice, text: '\n\n' }] : []
+    return this.#said ? [this.#text('\n\n')] : []
   }
 
   #paragraph(index: unknown): ChatEvent[] {
@@ -158,7 +167,7 @@ class ResponseEvents {
     const text = textOf(delta)
     if (text === '') return []
     if (type !== 'reasoning') this.#said = true
-    return [{ type, choice, text }]
+    return [type === 'text' ? this.#text(text) : { type, choice, text }]
   }
 
   /** The text of a custom tool is written as the one argument of its function. */
@@ -210,12 +219,33 @@ class ResponseEvents {
 
   #content(item: Json): ChatEvent[] {
     return objectsOf(item.content).flatMap((part): ChatEvent[] => {
+      this.#partStart = this.#length
       const text = part.type === 'refusal' ? textOf(part.refusal) : textOf(part.text)
-      const type = part.type === 'refusal' ? 'refusal' : 'text'
+      const said = (): ChatEvent => (part.type === 'refusal' ? { type: 'refusal', choice, text } : this.#text(text))
       if (text !== '') this.#said = true
-      const citations = objectsOf(part.annotations).map(citation => ({ type: 'citation', choice, citation }) as const)
-      return [...(text === '' ? [] : [{ type, choice, text } as const]), ...logprobs(part.logprobs), ...citations]
+      const citations = objectsOf(part.annotations).map(note => this.#citation(note))
+      return [...(text === '' ? [] : [said()]), ...logprobs(part.logprobs), ...citations]
     })
+  }
+
+  #text(text: string): ChatEvent {
+    this.#length += text.length
+    return { type: 'text', choice, text }
+  }
+
+  #enterPart(item: unknown, part: unknown): void {
+    if (item === this.#part.item && part === this.#part.part) return
+    this.#part = { item, part }
+    this.#partStart = this.#length
+  }
+
+  /** Its positions are those in its part of the content. */
+  #citation(citation: Json): ChatEvent {
+    const start = this.#partStart
+    const { span } = citedSource({ citation })
+    return span && start > 0
+      ? { type: 'citation', choice, citation, span: { start: span.start + start, end: span.end + start } }
+      : { type: 'citation', choice, citation }
   }
 
   /** The Response as a whole: its end, and the usage. Throws `upstream-broken` for one that still runs. */
