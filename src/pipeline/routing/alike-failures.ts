@@ -41,8 +41,12 @@ export class AlikeFailures {
   }
 }
 
+/** What is wrong with a request takes more words than these. */
+const wordsMin = 3
+
 /** Without numbers and ids; undefined = the failure says nothing of what was wrong. */
 function wordsOf({ kind, message }: GatewayError): string | undefined {
   if (kind !== 'upstream-failed' || message === 'the upstream failed' || tellsNothing.test(message)) return undefined
+  if (message.trim().split(/\s+/).length < wordsMin) return undefined
   return message.toLowerCase().replace(/[\da-f]{8}[\da-f-]*|\d+/g, '#')
 }
