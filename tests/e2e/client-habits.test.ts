@@ -157,6 +157,37 @@ describe("parts of Anthropic's Messages in a chat, as Cursor sends them with a n
   })
 })
 
+describe('a picture in the result of a tool', () => {
+  const url = 'data:image/png;base64,iVBORw0KGgo='
+  const picture = { type: 'image_url', image_url: { url } }
+  const history = (content: unknown): Json[] => [
+    { role: 'user', content: 'look' },
+    {
+      ...{ role: 'assistant', content: null },
+      tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: 'call_1', content },
+  ]
+  for (const model of ['openai', 'groq'])
+    test(`reaches ${model}, whose tool messages hold text alone, in a message of the user`, async () => {
+      const messages = history([{ type: 'text', text: 'seen' }, picture])
+      expect((await post('/v1/chat/completions', chat({ model, messages }))).status).toBe(200)
+      expect((lastBody().messages as Json[]).slice(2)).toEqual([
+        { role: 'tool', tool_call_id: 'call_1', content: 'seen' },
+        { role: 'user', content: [picture] },
+      ])
+    })
+
+  test('reaches every other host, once', async () => {
+    for (const model of ['anthropic', 'bedrock', 'gemini', 'cohere', 'mistral', 'ollama']) {
+      const answer = await post('/v1/chat/completions', chat({ model, messages: history([picture]) }))
+      expect([model, answer.status]).toEqual([model, 200])
+      const sent = JSON.stringify(lastBody())
+      expect([model, sent.split('iVBORw0KGgo=').length]).toEqual([model, 2])
+    }
+  })
+})
+
 describe('compressed requests', () => {
   for (const [encoding, pack] of [
     ['gzip', gzipSync],

@@ -84,7 +84,21 @@ export function needsTranslation(deployment: Deployment, dialect: Dialect, body:
     return body.has('thread') && body.get('thread') !== null && !deployment.target.provider.threads
   if (dialect !== 'openai-chat') return false
   if (responsesOnly !== undefined && takesResponses(deployment, hasTools(body), effortOf(body))) return true
+  if (hasMediaInResults(body)) return true
   return body.has('tools') && (hasForeignTextTools(deployment, body) || hasUnfitToolName(body))
+}
+
+const mediaTypes = ['"image_url"', '"input_audio"', '"file"'].map(type => Buffer.from(type))
+const resultKey = Buffer.from('"tool_call_id"')
+
+/** Tool messages of the dialect hold text alone; the translation puts a picture where the host can read it. */
+function hasMediaInResults(body: JsonBody): boolean {
+  const bytes = Buffer.from(body.bytes.buffer, body.bytes.byteOffset, body.bytes.byteLength)
+  if (!bytes.includes(resultKey) || !mediaTypes.some(type => bytes.includes(type))) return false
+  return objectsOf(body.get('messages')).some(
+    ({ role, content }) =>
+      role === 'tool' && objectsOf(content).some(({ type }) => type !== 'text' && type !== 'refusal'),
+  )
 }
 
 const nameKey = Buffer.from('"name"')

@@ -12,6 +12,7 @@ import { isClaudeSignature } from '../anthropic/signature.ts'
 import { withDistinctCallIds } from '../common/call-ids.ts'
 import { lostInMessages } from '../common/lost-messages.ts'
 import type { MessageWords } from '../common/lost-messages.ts'
+import { mediaBehindResults } from '../common/result-media.ts'
 import { audioBlock, documentBlock, imageBlock } from './media.ts'
 import type { BedrockModel } from './model.ts'
 import { cachePoint } from './tools.ts'
@@ -54,7 +55,9 @@ export function conversation(
   const system: Unit[] = []
   const turns: Turn[] = []
   dropped.push(...lostInMessages(messages, messageWords(model)))
-  for (const message of withDistinctCallIds(messages, toolId)) {
+  // Only Claude and Nova see pictures in results (API reference, "ToolResultContentBlock").
+  const readable = model.resultStatus ? messages : mediaBehindResults(messages, isPicture)
+  for (const message of withDistinctCallIds(readable, toolId)) {
     const units = message.parts.flatMap(part => unit(part, context))
     if (isLeading(message, turns)) system.push(...units)
     else add(turns, message.role === 'assistant' ? 'assistant' : 'user', units)
@@ -75,6 +78,8 @@ export function conversation(
     usedTools: context.usedTools,
   }
 }
+
+const isPicture = ({ type }: Part): boolean => type === 'image'
 
 const messageWords = (model: BedrockModel): MessageWords => ({
   names: false,

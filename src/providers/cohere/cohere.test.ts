@@ -27,6 +27,25 @@ const citation = {
   type: 'TEXT_CONTENT',
 }
 
+test('a picture in a result of a tool follows all results in a message of the user', () => {
+  const image = { type: 'image', source: { data: 'AAAA', mediaType: 'image/png' } } as const
+  const result = (callId: string, ...parts: ChatRequest['messages'][number]['parts']) =>
+    ({ role: 'tool', parts: [{ type: 'tool-result', callId, parts }] }) as const
+  const calls = ['a', 'b'].map(id => ({ type: 'tool-call', id, name: 'f', arguments: '{}' }) as const)
+  const { body } = ask({
+    messages: [
+      { role: 'assistant', parts: calls },
+      result('a', { type: 'text', text: 'seen' }, image),
+      result('b', { type: 'text', text: 'two' }),
+    ],
+  })
+  expect(body.messages.slice(1)).toEqual([
+    { role: 'tool', tool_call_id: 'a', content: 'seen' },
+    { role: 'tool', tool_call_id: 'b', content: 'two' },
+    { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] },
+  ])
+})
+
 describe('answers', () => {
   const stream = namedEvents([
     {

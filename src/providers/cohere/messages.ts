@@ -6,6 +6,7 @@ import type { Message, Part } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { lostInMessages } from '../common/lost-messages.ts'
+import { mediaBehindResults } from '../common/result-media.ts'
 import type { MessageWords } from '../common/lost-messages.ts'
 import { address } from '../openai-compatible/request.ts'
 import { textOrParts } from '../openai-compatible/texts.ts'
@@ -19,7 +20,7 @@ interface Conversation {
 /** Adds fields that Cohere lacks to `dropped`. Throws `invalid-request` for parts that Cohere does not take. */
 export function conversation(messages: readonly Message[], dropped: string[]): Conversation {
   const documents: Json[] = []
-  const converted = messages.flatMap(message =>
+  const converted = mediaBehindResults(messages, part => part.type === 'image').flatMap(message =>
     message.role === 'assistant' ? assistant(message.parts) : inputMessages(message, documents),
   )
   dropped.push(...lostInMessages(messages, messageWords))
@@ -88,21 +89,9 @@ function documentData(part: Extract<Part, { type: 'document' }>): Json {
 }
 
 function resultContent(parts: readonly Part[]): unknown {
-  if (!parts.some(part => part.type === 'document')) return textOrParts(parts.map(resultPart))
+  if (!parts.some(part => part.type === 'document')) return textOrParts(parts.map(contentPart))
   return parts.map(part =>
-    part.type === 'document' ? { type: 'document', document: { data: documentData(part) } } : resultPart(part),
-  )
-}
-
-function resultPart(part: Part): Json {
-  const converted = contentPart(part)
-  if (converted.type === 'text') return converted
-  throw new GatewayError(
-    'invalid-request',
-    'this model takes tool results as text only; send the image in a user message',
-    {
-      param: 'messages',
-    },
+    part.type === 'document' ? { type: 'document', document: { data: documentData(part) } } : contentPart(part),
   )
 }
 

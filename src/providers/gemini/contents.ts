@@ -2,13 +2,14 @@
 import type { Message, Part } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { argumentsObject } from '../../core/hub/tool-arguments.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'
 import { lostInMessages } from '../common/lost-messages.ts'
 import { mediaPart } from './media.ts'
 import type { GeminiModel } from './model.ts'
 import { readSignature, skipSignatureCheck } from './signature.ts'
-import { exactObject } from '../../lib/json/exact-json.ts'
+import { exactObject, ExactNumber } from '../../lib/json/exact-json.ts'
 
 interface Conversation {
   readonly systemInstruction: Json | undefined
@@ -183,11 +184,32 @@ function mediaOf(part: Part, { fileNames }: ConversationOptions): Json[] {
   return part.type === 'image' || part.type === 'audio' || part.type === 'document' ? [mediaPart(part, fileNames)] : []
 }
 
-/** The object for `response`: the result itself where it is a JSON object, else its text under `output` or `error`. */
+/**
+ * The object for `response`: the result itself where it is a JSON object, else its text under `output` or `error`. Gemini
+ * reads `$ref` in it as the name of one of its own parts, and refuses others: data with such names stays text
+ * (github.com/router-for-me/CLIProxyAPI/issues/6065, github.com/vercel/ai/issues/14369).
+ */
 function responseOf(result: Result): Json {
   const text = joinTexts(result.parts.map(part => (part.type === 'text' ? part.text : '')))
   if (result.isError) return { error: text }
-  return exactObject(text) ?? { output: text }
+  const object = exactObject(text)
+  return object && !(mayNameParts.test(text) && namesParts(object)) ? object : { output: text }
+}
+
+const mayNameParts = /\$|\\u0024/
+
+/** true = a name in it, at any depth, begins with `$`. */
+function namesParts(data: Json): boolean {
+  const open: unknown[] = [data]
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (Array.isArray(value)) for (const one of value) open.push(one ?? null)
+    else if (isObject(value) && !(value instanceof ExactNumber))
+      for (const [name, one] of Object.entries(value)) {
+        if (name.startsWith('$')) return true
+        open.push(one ?? null)
+      }
+  }
+  return false
 }
 
 /** The part as Gemini's; empty for an empty text, which Gemini refuses. */

@@ -35,6 +35,29 @@ const ask = (more: Partial<ChatRequest>, model?: string) => {
   }
 }
 
+test('data of tools with names that Gemini takes for those of its parts stay text, at any depth; other data is structure', () => {
+  const responseTo = (result: string): unknown => {
+    const call: Part = { type: 'tool-call', id: 'a', name: 'f', arguments: '{}' }
+    const answered: Part = { type: 'tool-result', callId: 'a', parts: [text(result)] }
+    const { contents } = ask({
+      messages: [
+        { role: 'assistant', parts: [call] },
+        { role: 'tool', parts: [answered] },
+      ],
+    })
+    return (contents as { parts: { functionResponse?: { response: unknown } }[] }[]).at(-1)!.parts[0]!.functionResponse!
+      .response
+  }
+  for (const data of [
+    '{"$ref":"#/components/schemas/Error"}',
+    '{"a":[1,null,{"schema":{"\\u0024ref":"#/$defs/X"}}]}',
+    '{"$defs":{}}',
+    '{"b":{"$schema":"https://json-schema.org/draft/2020-12/schema"}}',
+  ])
+    expect(responseTo(data)).toEqual({ output: data })
+  for (const data of ['{"price":"$5","a":[{"b$":null}]}', '{}']) expect(responseTo(data)).toEqual(JSON.parse(data))
+})
+
 describe('addresses', () => {
   test('the stream is another path; the key is a header; a model is one step', () => {
     expect(gemini.chat!.request(request({ stream: true }), target()).head).toEqual({

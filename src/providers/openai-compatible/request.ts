@@ -9,6 +9,7 @@ import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { effortOfBudget } from '../../../rules/efforts.ts'
 import { lostInMessages } from '../common/lost-messages.ts'
+import { mediaBehindResults } from '../common/result-media.ts'
 import type { MessageWords } from '../common/lost-messages.ts'
 import { RuledFields } from './field-rules.ts'
 import type { CompatibleRow } from './row.ts'
@@ -190,20 +191,13 @@ function withSignedIds(messages: readonly Message[]): readonly Message[] {
 
 function plainConversation(messages: readonly Message[], rules: FieldRules): Json[] {
   const out: Json[] = []
-  let media: Part[] = []
-  for (const message of messages) {
+  for (const message of mediaBehindResults(messages, part => !isText(part))) {
     const { results, rest } = parted(message)
-    for (const result of results) {
+    for (const result of results)
       out.push({ role: 'tool', tool_call_id: result.callId, content: plainOrParts(result.parts.filter(isText)) })
-      media.push(...result.parts.filter(part => !isText(part)))
-    }
-    if (rest.length === 0 && results.length > 0) continue
-    const joins = media.length > 0 && message.role === 'user'
-    if (media.length > 0 && !joins) out.push({ role: 'user', content: plainOrParts(media) })
-    out.push(written(message, joins ? [...media, ...rest] : rest, rules))
-    media = []
+    if (rest.length > 0 || results.length === 0) out.push(written(message, rest, rules))
   }
-  return media.length > 0 ? [...out, { role: 'user', content: plainOrParts(media) }] : out
+  return out
 }
 
 const isText = (part: Part): boolean => part.type === 'text' || part.type === 'refusal'
