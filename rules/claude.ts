@@ -154,3 +154,30 @@ export function claudeRule(model: string): ClaudeRule {
 
 /** Every row, for tests. */
 export const claudeRows = rows
+
+/** Of a field of Messages that Anthropic's own API takes and a host refuses. */
+export interface ClaudeHostField {
+  readonly source: Source
+  /** The value that asks for nothing. */
+  readonly neutral?: unknown
+  /** The models that take it there all the same; absent = none. */
+  readonly models?: RegExp
+  /** How the beta begins with which the host takes it. */
+  readonly beta?: string
+}
+
+const seen = (url: string): Source => ({ url, readOn: '2026-11-29' })
+const claudeCode = 'https://github.com/anthropics/claude-code/issues'
+const googleCloud = 'https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/partner-models/claude'
+
+/** By the name of the provider, and the field. Hosts without a row are sent all of them, or have a dialect of their own. */
+export const claudeHostFields = {
+  vertex_ai: {
+    diagnostics: { source: seen(`${claudeCode}/82539`) },
+    context_management: { source: seen(`${claudeCode}/21612`), beta: 'context-management-' },
+    speed: { source: seen(`${googleCloud}/fast-mode`), neutral: 'standard', models: /claude-fable-5[.-]2(?!\d)/ },
+    fallbacks: { source: seen('https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback') },
+    // Threads are kept by Anthropic alone: beta `message-threads-2026-08-12`.
+    thread: { source: seen('https://platform.claude.com/docs/en/api/messages') },
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, ClaudeHostField>>>>

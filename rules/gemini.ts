@@ -122,3 +122,18 @@ export function knownGeminiThinking(name: string): GeminiThinking | undefined {
 export const geminiRows = [...rows, ...featureRows]
 /** How they think, for the page of the rules. */
 export const geminiThinkingRows: readonly GeminiRow[] = rows
+
+/** What a host of Gemini refuses of `generateContent` although Google AI takes it. */
+export interface GeminiHostRule {
+  readonly source: Source
+  /** A turn of `contents` without `parts`. */
+  readonly emptyTurns: false
+}
+
+/** By the name of the provider. */
+export const geminiHostRules: Readonly<Record<string, GeminiHostRule>> = {
+  vertex_ai: {
+    source: { url: 'https://github.com/cloudwego/eino/issues/383', readOn: '2026-11-29' },
+    emptyTurns: false,
+  },
+}

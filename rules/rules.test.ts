@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { providers } from '../src/providers/index.ts'
 import { modelRulesPage } from '../scripts/model-rules-page.ts'
-import { claudeRows, claudeRule } from './claude.ts'
+import { claudeHostFields, claudeRows, claudeRule } from './claude.ts'
 import { cohereRows, cohereThinks } from './cohere.ts'
 import { fittedEffort } from './efforts.ts'
-import { geminiRows, geminiThinking } from './gemini.ts'
+import { geminiHostRules, geminiRows, geminiThinking } from './gemini.ts'
 import { hostRefusals } from './host-refusals.ts'
 import { hostRule, hostRules } from './hosts.ts'
 import { mistralReasoning, mistralRows } from './mistral.ts'
@@ -20,6 +20,8 @@ const rows: readonly { readonly source: Source }[] = [
   ...[claudeRows, cohereRows, geminiRows, mistralRows, openaiRows].flat(),
   ...Object.values(hostRules).flatMap(host => [host, ...(host.models ?? [])]),
   ...Object.values(hostRefusals).flat(),
+  ...Object.values(claudeHostFields).flatMap(fields => Object.values(fields)),
+  ...Object.values(geminiHostRules),
 ]
 
 test('every row says where it was read, and when', () => {

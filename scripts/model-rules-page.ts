@@ -5,9 +5,10 @@
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { ChatRule, HostRule, ResponsesRule } from '../rules/chat.ts'
-import { claudeRows } from '../rules/claude.ts'
+import { claudeHostFields, claudeRows } from '../rules/claude.ts'
+import type { ClaudeHostField } from '../rules/claude.ts'
 import { cohereRows } from '../rules/cohere.ts'
-import { geminiThinkingRows } from '../rules/gemini.ts'
+import { geminiHostRules, geminiThinkingRows } from '../rules/gemini.ts'
 import type { GeminiThinking } from '../rules/gemini.ts'
 import { hostRules } from '../rules/hosts.ts'
 import { mistralRows } from '../rules/mistral.ts'
@@ -104,6 +105,17 @@ const level = (thinking: GeminiThinking): string => {
   return thinking.by === 'level' ? `${list(thinking.levels)}${off}` : `${thinking.min} to ${thinking.max} tokens${off}`
 }
 
+const claudeHostRows = Object.entries(claudeHostFields).flatMap(([host, fields]) =>
+  Object.entries<ClaudeHostField>(fields).map(([name, field]) => [host, name, field] as const),
+)
+
+const takenWhere = ({ models, beta, neutral }: ClaudeHostField): string =>
+  parts([
+    models && `by ${code(models.source)}`,
+    beta !== undefined && `with a beta \`${beta}...\` in \`anthropic_beta\``,
+    neutral !== undefined && `left out without a word where it is ${JSON.stringify(neutral)}`,
+  ])
+
 const reasons = (reasoning: MistralReasoning): string => {
   if (reasoning.by === 'effort') return list(reasoning.efforts)
   return reasoning.by === 'nothing' ? 'does not reason' : 'always, by `prompt_mode`'
@@ -130,7 +142,19 @@ export function modelRulesPage(): string {
         row.sampling,
       ],
     )}`,
+    `## Claude's Messages, at other hosts\n\nOf what Anthropic's own API takes. Bedrock has a dialect of its own.\n\n${table(
+      ['host', 'refused field', 'taken', 'read'],
+      claudeHostRows.map(([host, name, field]) => [code(host), code(name), takenWhere(field), linked(field.source)]),
+    )}`,
     `## Gemini\n\n${named(['thinking'], geminiThinkingRows, row => [level(row.thinking)])}`,
+    `## Gemini's \`generateContent\`, at other hosts\n\n${table(
+      ['host', 'refused', 'read'],
+      Object.entries(geminiHostRules).map(([host, { source }]) => [
+        code(host),
+        'turns of `contents` without `parts`, which are left out',
+        linked(source),
+      ]),
+    )}`,
     `## Mistral\n\n${named(['reasons by'], mistralRows, row => [reasons(row.reasoning)])}`,
     `## Cohere\n\n${named(['takes `thinking`'], cohereRows, row => [row.thinks ? 'yes' : 'no'])}`,
   ].join('\n')

@@ -51,6 +51,8 @@ export interface FieldRules {
   readonly streamOptions?: false
   /** The model does not go on with the assistant's last words: a turn of the user with this text follows them. */
   readonly continueText?: string
+  /** true = it refuses turns of `contents` without `parts`, which say nothing: they are left out. */
+  readonly withoutEmptyTurns?: true
   /** true = its model may be a Gemini, which reads the signatures of its calls (`core/dialects/call-signature.ts`). */
   readonly readsCallSignatures?: true
   /** true = the host knows no `developer` role: such calls are translated instead of forwarded. */

@@ -8,7 +8,9 @@ import { ruleEdits } from '../common/forward-edits.ts'
 import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
 import type { MakeFraming } from './stream-framing.ts'
 import { GenerateRelay } from './relay.ts'
+import { exactNames, exactText } from '../../lib/json/exact-json.ts'
 import { isObject, textOf } from '../../lib/json/json-values.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { broken, objectsOrOne } from './json-names.ts'
 
 /**
@@ -21,6 +23,8 @@ export function generateForward(framing: MakeFraming): ForwardRules {
     modelInPath: true,
     edits(body, rules) {
       const { edits, dropped } = ruleEdits(body, rules)
+      const contents = rules.withoutEmptyTurns && filledTurns(body)
+      if (contents) edits.push({ set: 'contents', json: contents })
       // The public name means nothing to the upstream.
       return { edits: body.has('model') ? [...edits, { remove: 'model' }] : edits, dropped }
     },
@@ -31,6 +35,17 @@ export function generateForward(framing: MakeFraming): ForwardRules {
     },
     relay: publicModel => new GenerateRelay(publicModel, framing()),
   }
+}
+
+/** Without the turns that have no parts; undefined = each has some, or none has. Arguments and results keep their digits. */
+function filledTurns(body: JsonBody): string | undefined {
+  if (!body.has('contents')) return undefined
+  const isFilled = ({ parts }: Json): boolean => objectsOrOne(parts).length > 0
+  const turns = objectsOrOne(body.get('contents'))
+  const filled = turns.filter(isFilled)
+  if (filled.length === turns.length || filled.length === 0) return undefined
+  const exact = body.exact('contents', exactNames('args', 'response'))
+  return exactText(exact === undefined ? filled : objectsOrOne(exact).filter(isFilled))
 }
 
 const usageOf = (body: JsonBody) =>

@@ -4,7 +4,7 @@ import type { FieldRule, FieldRules } from '../../core/dialects/field-rules.ts'
 import type { Target } from '../../core/provider.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { knownClaudeRule } from '../../../rules/claude.ts'
-import type { ClaudeEffort, ClaudeRule } from '../../../rules/claude.ts'
+import type { ClaudeEffort, ClaudeHostField, ClaudeRule } from '../../../rules/claude.ts'
 import { fittedEffort } from '../../../rules/efforts.ts'
 import { continueText } from './request.ts'
 import { perTarget } from '../../core/per-target.ts'
@@ -14,6 +14,18 @@ export const claudeFieldRules: (target: Target) => FieldRules = perTarget(({ mod
   const rule = knownClaudeRule(model)
   return rule ? { fields: fieldsOf(rule), ...(!rule.prefill && { continueText }) } : noFieldRules
 })
+
+/** What a host of Claude refuses of Messages although Anthropic takes it, for this model with its betas. */
+export function claudeHostRules(
+  table: Readonly<Record<string, ClaudeHostField>>,
+  { model, options: { anthropic_beta: betas } }: Target,
+): ReadonlyMap<string, FieldRule> {
+  const isTaken = ({ models, beta }: ClaudeHostField): boolean =>
+    models?.test(model.toLowerCase()) === true ||
+    (beta !== undefined && typeof betas === 'string' && betas.split(',').some(one => one.trim().startsWith(beta)))
+  const refusing = Object.entries(table).filter(([, field]) => !isTaken(field))
+  return new Map(refusing.map(([name, { neutral }]) => [name, refused(neutral)]))
+}
 
 function fieldsOf(rule: ClaudeRule): Map<string, FieldRule> {
   const fields = new Map<string, FieldRule>([

@@ -6,21 +6,24 @@ import type { Target } from '../../core/provider.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { fittedEffort } from '../../../rules/efforts.ts'
-import { knownGeminiThinking } from '../../../rules/gemini.ts'
+import { geminiHostRules, knownGeminiThinking } from '../../../rules/gemini.ts'
 import type { GeminiLevel, GeminiThinking } from '../../../rules/gemini.ts'
 import { perTarget } from '../../core/per-target.ts'
 import { budgetOfEffort, inRange } from './thinking.ts'
 
-/** How much a model thinks is all that differs between them. Of a model that the table does not know all is sent. */
-export const geminiFieldRules: (target: Target) => FieldRules = perTarget(({ model }) => {
+/** How much a model thinks is all that differs between models. Of a model that the table does not know all is sent. */
+export const geminiFieldRules: (target: Target) => FieldRules = perTarget(({ model, provider }) => {
   const thinking = knownGeminiThinking(model)
-  if (!thinking) return noFieldRules
+  const host = Object.hasOwn(geminiHostRules, provider.name) ? geminiHostRules[provider.name] : undefined
+  const ofHost = host && { withoutEmptyTurns: true as const }
+  if (!thinking) return ofHost ? { ...noFieldRules, ...ofHost } : noFieldRules
   const rule = configRule(fittedBy(thinking))
   return {
     fields: new Map([
       ['generationConfig', rule],
       ['generation_config', rule],
     ]),
+    ...ofHost,
   }
 })
 

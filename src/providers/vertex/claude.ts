@@ -4,6 +4,9 @@ import type { ChatRequest } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Target, TokenCount, TranslatedCall } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
+import type { Json } from '../../lib/json/json-values.ts'
+import { claudeHostFields } from '../../../rules/claude.ts'
+import { claudeHostRules } from '../anthropic/field-rules.ts'
 import { messagesBody } from '../anthropic/request.ts'
 import { refuseImageUrls } from '../image-urls.ts'
 import { vertexHead } from './address.ts'
@@ -30,14 +33,16 @@ function bytesOnlyBody(request: ChatRequest, target: Target): ReturnType<typeof 
 /** The model is in the path, the version in the body. Throws as `messagesBody` does, and for images by URL. */
 export function claudeCall(request: ChatRequest, target: Target): TranslatedCall {
   const { body, dropped } = bytesOnlyBody(request, target)
-  const { model: _, thread, ...rest } = body
   const { anthropic_version: configured } = target.options
-  return {
-    head: headOf(target, predictHead, request.stream),
-    body: { anthropic_version: typeof configured === 'string' ? configured : version, ...rest },
-    // Threads are kept by Anthropic alone.
-    dropped: thread === undefined ? dropped : [...dropped, 'thread'],
+  const taken: Json = { anthropic_version: typeof configured === 'string' ? configured : version }
+  const lost: string[] = []
+  const rules = claudeHostRules(claudeHostFields.vertex_ai, target)
+  for (const [name, value] of Object.entries(body)) {
+    const verdict = rules.get(name)?.(value, other => body[other]) ?? 'keep'
+    if (verdict === 'drop') lost.push(name)
+    else if (verdict === 'keep' && name !== 'model') taken[name] = value
   }
+  return { head: headOf(target, predictHead, request.stream), body: taken, dropped: [...dropped, ...lost] }
 }
 
 /** `dropped` = the fields that the whole call would lose, also those without an effect on the input's count. */

@@ -7,8 +7,11 @@ import { tmpdir } from 'node:os'
 import type { ChatEvent, ChatRequest } from '../../core/hub/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { readSettings } from '../../config/read-settings.ts'
+import { geminiGenerate } from '../../formats/index.ts'
+import { JsonBody } from '../../lib/json/json-body.ts'
 import { Secret } from '../../lib/secret.ts'
 import { SseSplitter } from '../../lib/sse.ts'
+import { gemini } from '../gemini/index.ts'
 import { providers } from '../index.ts'
 import { vertex } from './index.ts'
 
@@ -340,4 +343,56 @@ describe('configuration', () => {
     const { settings, mistakes } = read('api_key: k')
     expect([mistakes, settings!.deployments[0]!.target.options]).toEqual([[], {}])
   })
+})
+
+describe('fields that Vertex AI refuses and Anthropic takes', () => {
+  const fields = {
+    diagnostics: { previous_message_id: null },
+    speed: 'fast',
+    fallbacks: 'default',
+    context_management: { edits: [] },
+    cache_control: { type: 'ephemeral' },
+  }
+  const sentTo = (model: string, options: object, extra: object = fields) => {
+    const { body, dropped } = vertex.chat!.request(
+      request({ extra: { format: 'anthropic-messages', fields: { ...extra } } }),
+      target(model, { ...project, ...options }),
+    )
+    return { body: body as Record<string, unknown>, dropped: [...dropped].sort() }
+  }
+
+  test('are left out by name; all others go along', () => {
+    const { body, dropped } = sentTo('claude-opus-4-8', {})
+    expect(dropped).toEqual(['context_management', 'diagnostics', 'fallbacks', 'speed'])
+    for (const name of dropped) expect(body).not.toHaveProperty(name)
+    expect(body).toMatchObject({ cache_control: fields.cache_control })
+  })
+
+  test('are sent where the model, or a beta of the configuration, has them', () => {
+    const beta = { anthropic_beta: 'other, context-management-2025-06-27' }
+    const { body, dropped } = sentTo('claude-fable-5-2', beta)
+    expect(dropped).toEqual(['diagnostics', 'fallbacks'])
+    expect(body).toMatchObject({ speed: 'fast', context_management: fields.context_management })
+  })
+
+  test('are no loss where they ask for nothing', () => {
+    const { body, dropped } = sentTo('claude-opus-4-8', {}, { speed: 'standard', diagnostics: null })
+    expect([dropped, 'speed' in body, 'diagnostics' in body]).toEqual([[], false, false])
+  })
+})
+
+test('turns without parts, which Vertex AI refuses, are left out of what is forwarded; digits stay', () => {
+  const editsOf = (contents: string, provider = vertex) => {
+    const body = JsonBody.read(Buffer.from(`{"contents":${contents}}`))
+    return geminiGenerate.forward.edits(
+      body,
+      provider.rules!(target('gemini-x', project, { provider }), 'gemini-generate'),
+    ).edits
+  }
+  const call = '{"role":"model","parts":[{"functionCall":{"name":"f","args":{"id":1234567890123456789,"1":1.0}}}]}'
+  for (const empty of ['{"role":"model"}', '{"role":"model","parts":[]}', '{"role":"model","parts":null}'])
+    expect(editsOf(`[${call},${empty}]`)).toEqual([{ set: 'contents', json: `[${call}]` }])
+  // Google AI takes them.
+  expect(editsOf(`[${call},{"role":"model"}]`, gemini)).toEqual([])
+  for (const kept of [`[${call}]`, '[{"role":"user"}]', call]) expect(editsOf(kept)).toEqual([])
 })
