@@ -177,6 +177,8 @@ export interface Call {
   stream: boolean
   /** The client's end user (`user` of the body). */
   endUser: string
+  /** Bytes stand in a field for media of another kind, which only a translation puts right. */
+  misplacedMedia: boolean
   /** The guardrails in effect, in order, each with its name and its version; absent = none. */
   guardrails?: readonly string[] | undefined
   /** Sees the reply of an upstream on its way to the client; undefined = nothing does. */

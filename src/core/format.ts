@@ -22,6 +22,8 @@ export interface Inspection {
   readonly model: string
   readonly stream: boolean
   readonly endUser: string
+  /** Bytes stand in a field for media of another kind: as they are the upstream would refuse them. */
+  readonly misplacedMedia?: boolean
   /** Every problem that the format can see without asking a model. Not empty = 422. */
   readonly problems: readonly Problem[]
 }

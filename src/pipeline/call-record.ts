@@ -99,6 +99,7 @@ export class CallRecord implements Call {
   model = ''
   stream = false
   endUser = ''
+  misplacedMedia = false
   overrides: RequestOverrides = noOverrides
   isBatchLine = false
   candidates = noDeployments

@@ -41,6 +41,7 @@ function readFields(call: Call): void {
   call.model = options.model || inspection.model || (options.defaultModel?.() ?? '')
   call.stream = options.stream ?? inspection.stream
   call.endUser = inspection.endUser
+  call.misplacedMedia = inspection.misplacedMedia === true
   if (inspection.problems.length > 0) throw unprocessable(inspection.problems)
   if (!call.model)
     throw unprocessable([{ loc: ['body', 'model'], msg: 'is missing; name one of GET /v1/models', type: 'missing' }])

@@ -81,6 +81,53 @@ describe('optional fields that are null', () => {
   })
 })
 
+describe('media in a field for another kind, at an upstream of the same dialect', () => {
+  const pdf = Buffer.from('%PDF-1.7 x').toString('base64')
+  const png = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1').toString('base64')
+  const image = (url: string) => ({ type: 'image_url', image_url: { url } })
+  const inline = (inlineData: object) => ({ contents: [{ role: 'user', parts: [{ inlineData }] }] })
+  const chatOf = (part: object) => ({ model: 'chat', messages: [{ role: 'user', content: [part] }] })
+  const block = (type: string, mediaType: string, data: string) => ({
+    ...{ model: 'claude', max_tokens: 9 },
+    messages: [{ role: 'user', content: [{ type, source: { type: 'base64', media_type: mediaType, data } }] }],
+  })
+  test.each([
+    ['/v1/chat/completions', chatOf(image(`data:application/pdf;base64,${pdf}`)), '"type":"file"'],
+    ['/v1/chat/completions', chatOf(image(`data:image/png;base64,${pdf}`)), `data:application/pdf;base64,${pdf}`],
+    [
+      '/v1/chat/completions',
+      chatOf({ type: 'file', file: { file_data: `data:image/png;base64,${png}` } }),
+      'image_url',
+    ],
+    ['/v1/messages', block('image', 'application/pdf', pdf), '"type":"document"'],
+    ['/v1/messages', block('image', 'image/jpeg', png), '"media_type":"image/png"'],
+    ['/v1/messages', block('document', 'image/png', png), '"type":"image"'],
+    ['/v1/chat/completions', chatOf({ type: 'file', file: { file_data: png } }), 'image_url'],
+    ['/v1beta/models/gemini:generateContent', inline({ mimeType: 'text/plain', data: png }), '"mimeType":"image/png"'],
+  ])('%s: becomes the part of its type: %#', async (path, body, part) => {
+    expect(await ask(path, body)).toMatchObject({ status: 200 })
+    expect(sent().map(one => JSON.stringify(one))).toEqual([expect.stringContaining(part) as string])
+  })
+
+  test('is refused with its field where the upstream has no such part, and nothing is sent', async () => {
+    const refused = await ask(
+      '/v1/messages',
+      block('image', 'audio/wav', Buffer.from('RIFF....WAVE').toString('base64')),
+    )
+    expect([refused.status, refused.text]).toEqual([
+      422,
+      expect.stringContaining('messages.0.content.0.source.data: this model takes no audio') as string,
+    ])
+    expect(sent()).toEqual([])
+  })
+
+  test('in its own field the bytes go as they are', async () => {
+    const right = { ...chatOf({ ...image(`data:image/png;base64,${png}`), x_own: 1 }), x_more: [1] }
+    expect(await ask('/v1/chat/completions', right)).toMatchObject({ status: 200 })
+    expect(JSON.stringify(sent()[0]!.messages)).toBe(JSON.stringify(right.messages))
+  })
+})
+
 describe('fields of the entry, for calls that have none of their own', () => {
   const cool = { model: 'cool', messages }
   const extra = { chat_template_kwargs: { enable_thinking: false } }

@@ -11,17 +11,20 @@ export interface CacheControl {
   readonly ttl?: '5m' | '1h'
 }
 
-/** Bytes by reference or inline; `data` is base64. `field` = where the client wrote the URL, for errors. */
+/**
+ * Bytes by reference or inline; `data` is base64. `field` = where the client wrote the URL, or bytes of another kind than
+ * that of their field, for errors.
+ */
 export type Source =
   | { readonly url: string; readonly field?: string }
-  | { readonly data: string; readonly mediaType: string }
+  | { readonly data: string; readonly mediaType: string; readonly field?: string }
   | { readonly fileId: string }
 
 /** A part of a message. */
 export type Part =
   | { type: 'text'; text: string; cache?: CacheControl }
   | { type: 'image'; source: Source; detail?: 'auto' | 'low' | 'high'; cache?: CacheControl }
-  | { type: 'audio'; data: string; format: string }
+  | { type: 'audio'; data: string; format: string; field?: string }
   | { type: 'document'; source: Source; name?: string; cache?: CacheControl }
   /** A model's thinking. `signature` lets its vendor verify it; `redacted` is readable by the vendor alone. */
   | { type: 'reasoning'; text: string; signature?: string; redacted?: string }

@@ -9,6 +9,7 @@ import type { RerankRequest } from './rerank.ts'
 import type { SpeechRequest } from './speech.ts'
 import type { BodyPiece } from '../transport.ts'
 import type { Upload } from '../upload.ts'
+import { isTextType } from './media-parts.ts'
 import { fileOf, isMedia, readings } from '../../lib/file-text/index.ts'
 import { chunkBytes, decodedPieces } from '../../lib/file-text/pieces.ts'
 import type { Reading } from '../../lib/file-text/reading.ts'
@@ -186,9 +187,6 @@ function readAddress(source: Source, next: NextText): void {
   next(Buffer.from(bytes, 'latin1').toString('utf8'), 'name')
 }
 
-/** Media types whose bytes are text that can be changed. */
-const textTypes = /^text\/|[/+](?:json|xml|yaml|x-yaml|csv|javascript|x-ndjson|jsonl|sql)\b/i
-
 /** Texts that the same inline file has been read as: policies ask for them again and again. */
 const readBefore = new WeakMap<Source, readonly Reading[]>()
 const keptCharacters = 1024 * 1024
@@ -198,7 +196,7 @@ function changedFile(source: Source, next: NextText): Source {
   const { data, mediaType } = source
   const bytes = Buffer.from(data, 'base64')
   const text = bytes.toString('utf8')
-  const isText = textTypes.test(mediaType) && !text.includes('\ufffd') && !text.includes('\0')
+  const isText = isTextType(mediaType) && !text.includes('\ufffd') && !text.includes('\0')
   const changed = next(text, isText ? 'text' : 'file')
   let known = readBefore.get(source)
   if (!known) {

@@ -6,6 +6,7 @@ import { readCacheControl } from '../common/cache-control.ts'
 import { untranslatable } from '../common/untranslatable.ts'
 import { decodeSignature } from './thinking-signature.ts'
 import { readCallId, readSignedCall } from '../../core/dialects/call-signature.ts'
+import { mediaPart } from '../../core/hub/media-parts.ts'
 import { isObject, objectsOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { exactText } from '../../lib/json/exact-json.ts'
@@ -97,7 +98,7 @@ export class MessagesDecoder {
         return block.text === '' ? [] : [withCache({ type: 'text', text: String(block.text) }, cache)]
       case 'image':
         if (block.transformations != null) this.#dropped.add('messages.content.transformations')
-        return [withCache({ type: 'image', source: sourceOf(block.source as Json, [...path, 'source']) }, cache)]
+        return [withCache(media(block.source as Json, 'image', [...path, 'source']), cache)]
       case 'document':
         return this.#document(block, path, cache)
       case 'search_result':
@@ -130,9 +131,8 @@ export class MessagesDecoder {
       parts.push(...this.#content(source.content, [...path, 'source', 'content'], 'user'))
       return parts
     }
-    const part: Part = { type: 'document', source: sourceOf(source as Json, [...path, 'source']) }
-    if (typeof title === 'string' && title !== '') part.name = title
-    return [...parts, withCache(part, cache)]
+    const name = typeof title === 'string' && title !== '' ? { name: title } : {}
+    return [...parts, withCache(media(source as Json, 'document', [...path, 'source'], name), cache)]
   }
 }
 
@@ -141,6 +141,12 @@ function thinking(block: Json): Part[] {
   const text = String(block.thinking)
   if (signature !== undefined) return [{ type: 'reasoning', text, signature }]
   return text === '' ? [] : [{ type: 'reasoning', text }]
+}
+
+function media(source: Json, kind: 'image' | 'document', path: Path, more: { name?: string } = {}): Part {
+  const from = sourceOf(source, path)
+  if (source.type === 'text') return { type: 'document', source: from, ...more }
+  return mediaPart(from, { kind, path: [...path, 'data'], ...more })
 }
 
 function sourceOf(source: Json, path: Path): Source {

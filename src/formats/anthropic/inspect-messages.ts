@@ -1,4 +1,5 @@
 /** Checks of `messages` and `system` that need no model (platform.claude.com/docs/en/api/messages). */
+import { isMisplaced, mediaTypeOfData } from '../../core/hub/media-parts.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { Path, ProblemList } from '../common/field-checks.ts'
@@ -68,7 +69,10 @@ function checkBlock(block: unknown, path: Path, problems: ProblemList): void {
   for (const field of needs.get(type) ?? [])
     if (typeof block[field] !== 'string') problems.wrong([...path, field], 'a string', block[field])
   checkCacheControl(block.cache_control, [...path, 'cache_control'], problems)
-  if (type === 'image' || type === 'document') checkSource(block.source, [...path, 'source'], problems)
+  if (type === 'image' || type === 'document') {
+    checkSource(block.source, [...path, 'source'], problems)
+    if (isMisplacedSource(type, block.source)) problems.misplacedMedia = true
+  }
   if (type === 'tool_use' && !isObject(block.input)) problems.wrong([...path, 'input'], 'an object', block.input)
   if (type === 'search_result') checkContent(block.content, [...path, 'content'], problems)
   if (type === 'tool_result') checkResult(block, path, problems)
@@ -78,6 +82,14 @@ function checkResult(block: Json, path: Path, problems: ProblemList): void {
   if (block.content != null) checkContent(block.content, [...path, 'content'], problems)
   if (block.is_error != null && typeof block.is_error !== 'boolean')
     problems.wrong([...path, 'is_error'], 'true or false', block.is_error)
+}
+
+/** Also a picture of another type than is declared: the API refuses it. */
+function isMisplacedSource(kind: 'image' | 'document', source: unknown): boolean {
+  if (!isObject(source) || source.type !== 'base64') return false
+  const { media_type: type, data } = source
+  if (typeof type !== 'string' || typeof data !== 'string') return false
+  return isMisplaced(kind, type, data) || (kind === 'image' && mediaTypeOfData(type, data) !== type)
 }
 
 const sourceNeeds: ReadonlyMap<string, readonly string[]> = new Map(

@@ -52,6 +52,7 @@ function inspectWith(body: JsonBody, list: ProblemList): Inspection {
     model: textOf(body, 'model'),
     stream: readField(body, 'stream') === true,
     endUser: isObject(metadata) && typeof metadata.user_id === 'string' ? metadata.user_id : '',
+    ...(list.misplacedMedia && { misplacedMedia: true }),
     problems: list.problems,
   }
 }

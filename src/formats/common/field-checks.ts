@@ -27,6 +27,8 @@ const shownCharactersMax = 60
 /** Problems found so far, at most 20. */
 export class ProblemList {
   readonly problems: Problem[] = []
+  /** Bytes stand in a field for media of another kind. */
+  misplacedMedia = false
 
   get full(): boolean {
     return this.problems.length >= problemsMax

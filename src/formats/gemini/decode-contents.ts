@@ -1,5 +1,6 @@
 /** Decodes `contents` into hub types. Takes only what passed the inspection (`inspect-contents.ts`). */
 import type { Message, Part } from '../../core/hub/chat.ts'
+import { mediaPart } from '../../core/hub/media-parts.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { shown } from '../common/field-checks.ts'
 import type { Path } from '../common/field-checks.ts'
@@ -220,7 +221,7 @@ function plainPart(part: Json, path: Path): Part[] {
     case 'text':
       return value === '' ? [] : [{ type: 'text', text: value as string }]
     case 'inlineData':
-      return [inlinePart(camel(value as Json))]
+      return [inlinePart(camel(value as Json), [...path, kind])]
     case 'fileData':
       return [filePart(camel(value as Json), [...path, kind, 'fileUri'])]
     case 'executableCode': {
@@ -239,28 +240,12 @@ function plainPart(part: Json, path: Path): Part[] {
 
 const fenced = (language: string, text: string): string => `\n\`\`\`${language}\n${text.replace(/\n$/, '')}\n\`\`\`\n`
 
-/** The names of OpenAI's audio formats where Google has several. */
-const audioFormats: ReadonlyMap<string, string> = new Map(
-  Object.entries<string>({
-    mpeg: 'mp3',
-    'x-wav': 'wav',
-    wave: 'wav',
-    'vnd.wave': 'wav',
-    'x-flac': 'flac',
-    'x-m4a': 'm4a',
-  }),
-)
-
-function inlinePart(blob: Json): Part {
+function inlinePart(blob: Json, path: Path): Part {
   const mediaType = (blob.mimeType as string).toLowerCase()
   // Google takes both alphabets of base64; its Python client writes the one of URLs.
   const data = (blob.data as string).replaceAll('-', '+').replaceAll('_', '/')
-  if (mediaType.startsWith('image/')) return { type: 'image', source: { data, mediaType } }
-  if (mediaType.startsWith('audio/')) {
-    const format = mediaType.slice('audio/'.length).split(';', 1)[0]!
-    return { type: 'audio', data, format: audioFormats.get(format) ?? format }
-  }
-  return document({ data, mediaType }, blob.displayName)
+  const name = typeof blob.displayName === 'string' ? { name: blob.displayName } : {}
+  return mediaPart({ data, mediaType }, { path: [...path, 'data'], ...name })
 }
 
 function filePart(file: Json, path: Path): Part {

@@ -1,5 +1,6 @@
 /** Checks of `contents` that need no model (ai.google.dev/api/caching, "Content" and "Part"). */
-import { isObject } from '../../lib/json/json-values.ts'
+import { isMistyped } from '../../core/hub/media-parts.ts'
+import { isObject, objectOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { Path, ProblemList } from '../common/field-checks.ts'
 import { camel, checkSpelling, entryPath, listOrOne } from './json-names.ts'
@@ -73,6 +74,11 @@ const needs: ReadonlyMap<string, readonly string[]> = new Map(
   }),
 )
 
+function noteMistyped({ mimeType, data }: Json, problems: ProblemList): void {
+  if (typeof mimeType === 'string' && typeof data === 'string' && isMistyped(mimeType, data))
+    problems.misplacedMedia = true
+}
+
 function checkKind(kind: string, value: unknown, path: Path, problems: ProblemList): void {
   if (kind === 'text') {
     if (typeof value !== 'string') problems.wrong(path, 'a string', value)
@@ -81,6 +87,10 @@ function checkKind(kind: string, value: unknown, path: Path, problems: ProblemLi
   if (!isObject(value)) return problems.wrong(path, 'an object', value)
   checkSpelling(value, path, problems)
   const fields = camel(value)
+  if (kind === 'inlineData') noteMistyped(fields, problems)
+  if (kind === 'functionResponse')
+    for (const part of listOrOne(fields.parts))
+      if (isObject(part)) noteMistyped(camel(objectOf(camel(part).inlineData)), problems)
   for (const name of needs.get(kind) ?? [])
     if (typeof fields[name] !== 'string' || fields[name] === '')
       problems.wrong([...path, name], 'a string that is not empty', fields[name])

@@ -18,7 +18,13 @@ export function inspectGenerate(body: JsonBody): Inspection {
     const remedy = body.has('messages') ? '; this is an OpenAI body (`messages`): send it to /v1/chat/completions' : ''
     list.add(['contents'], missingContents + remedy, 'missing')
   }
-  return { model: '', stream: false, endUser: '', problems: list.problems }
+  return {
+    model: '',
+    stream: false,
+    endUser: '',
+    ...(list.misplacedMedia && { misplacedMedia: true }),
+    problems: list.problems,
+  }
 }
 
 /** A whole request inside another one (`countTokens`). */

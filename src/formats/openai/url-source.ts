@@ -1,8 +1,12 @@
 /** Pictures and documents that OpenAI's dialects give as URLs: an address, or `data:` with the bytes in it. */
-import type { Source } from '../../core/hub/chat.ts'
+import type { Part, Source } from '../../core/hub/chat.ts'
+import { isMisplaced, mediaPart, mediaTypeOfData } from '../../core/hub/media-parts.ts'
+import type { MediaKind } from '../../core/hub/media-parts.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { shown } from '../common/field-checks.ts'
 import type { Path } from '../common/field-checks.ts'
+import { typeByName, unknownType } from '../../lib/media-type.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 const dataUrlHead = /^data:([^;,]*)((?:;[^;,]*)*),/i
 const example = '`data:image/png;base64,...`'
@@ -44,4 +48,27 @@ function percentDecoded(text: string): string {
   } catch {
     return text
   }
+}
+
+/** The type of bare base64 of a file: by its first bytes, then by its name, else PDF, which this API took first. */
+export function undeclaredType(data: string, filename: unknown): string {
+  const named = typeof filename === 'string' ? typeByName(filename) : unknownType
+  return mediaTypeOfData(named === unknownType ? 'application/pdf' : named, data)
+}
+
+/** Whether a data: URL, or the bare base64 of a file, either of which may be cut, holds bytes of another kind than its field is for. */
+export function isMisplacedUrl(kind: MediaKind, url: unknown): boolean {
+  if (typeof url !== 'string') return false
+  // Files come as bare base64, too.
+  if (!/^data:/i.test(url)) return kind === 'document' && isMisplaced(kind, 'application/pdf', url)
+  const head = dataUrlHead.exec(url.slice(0, 1024))
+  return head?.[1] ? isMisplaced(kind, head[1], url.slice(head[0].length, head[0].length + seenCharactersMax)) : false
+}
+
+/** An `input_audio`; its `data` is base64, by habit of some clients a data: URL. */
+export function audioPart({ data, format }: Json, path: Path): Part {
+  const source = /^data:/i.test(data as string)
+    ? sourceOf(data as string, path)
+    : { data: data as string, mediaType: `audio/${format as string}` }
+  return mediaPart(source, { kind: 'audio', path, format: format as string })
 }

@@ -199,7 +199,7 @@ function forwardAttempt({ call, deployment, body: whole, withheld }: Plan, forma
   if (!makeHead || provider.forwards?.(target, format.dialect) === false) return undefined
   if (needsTranslation(deployment, format.dialect, whole)) return undefined
   const rules = provider.rules?.(target, format.dialect) ?? noFieldRules
-  if (provider.chat && mustBeTranslated(rules, whole)) return undefined
+  if (provider.chat && (call.misplacedMedia || mustBeTranslated(rules, whole))) return undefined
   const body = 'writer' in format && !rules.readsCallSignatures ? withoutCallSignatures(whole) : whole
   const changed = call.edits.length === 0 || call.upload ? noChanges : changedFields(call, body)
   if (!changed) return undefined

@@ -1,9 +1,10 @@
 /** A chat request as the body of Anthropic's Messages API (docs: "Create a Message"). */
+import { isTextType } from '../../core/hub/media-parts.ts'
+import { refusedMedia } from '../refused-media.ts'
 import { namesOfSet } from '../../core/hub/chat-fields.ts'
 import type { CarriedProperty } from '../../core/hub/chat-fields.ts'
 import type { CacheControl, ChatRequest, Message, Part, Source, Tool } from '../../core/hub/chat.ts'
 import type { Target } from '../../core/provider.ts'
-import { GatewayError } from '../../core/errors.ts'
 import { estimateInput } from '../../core/hub/input-tokens.ts'
 import { argumentsObject } from '../../core/hub/tool-arguments.ts'
 import { objectsOf } from '../../lib/json/json-values.ts'
@@ -332,7 +333,7 @@ function block(part: Part): Json | undefined {
     case 'refusal':
       return part.text.trim() === '' ? undefined : { type: 'text', text: part.text }
     case 'image':
-      return { type: 'image', source: source(part.source), ...cacheControl(part.cache) }
+      return { type: 'image', source: imageSource(part), ...cacheControl(part.cache) }
     case 'document':
       return document(part)
     case 'reasoning':
@@ -358,7 +359,7 @@ function block(part: Part): Json | undefined {
         ...cacheControl(part.cache),
       }
     case 'audio':
-      throw new GatewayError('invalid-request', 'this model does not take audio input', { param: 'messages' })
+      throw refusedMedia(part, 'its text, pictures or documents')
   }
 }
 
@@ -374,9 +375,21 @@ function source(from: Source): Json {
   return { type: 'base64', media_type: from.mediaType, data: from.data }
 }
 
+/** platform.claude.com/docs/en/build-with-claude/vision (2026-11). */
+const imageTypes: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
+
+function imageSource(part: Extract<Part, { type: 'image' }>): Json {
+  const { source: from } = part
+  if (!('data' in from) || imageTypes.has(from.mediaType)) return source(from)
+  if (from.mediaType === 'image/jpg') return source({ ...from, mediaType: 'image/jpeg' })
+  throw refusedMedia(part, 'JPEG, PNG, GIF or WebP')
+}
+
 function document(part: Extract<Part, { type: 'document' }>): Json {
   const { source: from } = part
-  const isText = 'data' in from && from.mediaType.startsWith('text/')
+  const isText = 'data' in from && isTextType(from.mediaType)
+  if ('data' in from && !isText && !from.mediaType.startsWith('application/pdf'))
+    throw refusedMedia(part, 'PDF or text')
   return {
     type: 'document',
     source: isText

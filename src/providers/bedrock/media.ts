@@ -2,6 +2,7 @@
  * Images, documents and audio as blocks of Converse (docs.aws.amazon.com/bedrock, "ContentBlock"): bytes or objects in
  * S3; the service fetches no web addresses.
  */
+import { refusedMedia } from '../refused-media.ts'
 import type { Part, Source } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json/json-values.ts'
@@ -53,30 +54,37 @@ const audioFormats: ReadonlySet<string> = new Set([
 ])
 const documentNameLengthMax = 200
 
-/** Throws `invalid-request` for formats and sources that Converse does not take, like the two functions below. */
-export function imageBlock({ source }: Extract<Part, { type: 'image' }>): Json {
-  const format = formatOf(source, imageFormats, 'image', 'PNG, JPEG, GIF or WebP')
+/** Throws `unprocessable` for formats and `invalid-request` for sources that Converse does not take, like the two functions below. */
+export function imageBlock(part: Extract<Part, { type: 'image' }>): Json {
+  const { source } = part
+  const format = formatOf(part, imageFormats, 'PNG, JPEG, GIF or WebP')
   return { image: { format, source: sourceOf(source) } }
 }
 
 /** `names` = the names used so far: Converse requires them to be unique in a call. */
-export function documentBlock({ source, name }: Extract<Part, { type: 'document' }>, names: Set<string>): Json {
-  const format = formatOf(source, documentFormats, 'document', 'PDF, CSV, Word, Excel, HTML, text or Markdown')
+export function documentBlock(part: Extract<Part, { type: 'document' }>, names: Set<string>): Json {
+  const { source, name } = part
+  const format = formatOf(part, documentFormats, 'PDF, CSV, Word, Excel, HTML, text or Markdown')
   return { document: { format, name: uniqueName(name, names), source: sourceOf(source) } }
 }
 
 /** `format` is a name or an `audio/...` media type; the base64 data is not decoded. */
-export function audioBlock({ data, format }: Extract<Part, { type: 'audio' }>): Json {
+export function audioBlock(part: Extract<Part, { type: 'audio' }>): Json {
+  const { data, format } = part
   const name = format.toLowerCase().replace(/^audio\//, '')
-  if (!audioFormats.has(name))
-    throw refused(`the audio format "${name.slice(0, 20)}" is not taken by this model; send WAV or MP3`)
+  if (!audioFormats.has(name)) throw refusedMedia({ ...part, format: name }, 'WAV or MP3')
   return { audio: { format: name, source: { bytes: data } } }
 }
 
 const refused = (message: string): GatewayError => new GatewayError('invalid-request', message, { param: 'messages' })
 
 /** The format, from the media type of bytes or the extension of an S3 object. */
-function formatOf(source: Source, formats: ReadonlyMap<string, string>, what: string, taken: string): string {
+function formatOf(
+  part: Extract<Part, { type: 'image' | 'document' }>,
+  formats: ReadonlyMap<string, string>,
+  taken: string,
+): string {
+  const { source, type: what } = part
   if ('fileId' in source) throw refused(`this model knows no uploaded files; send the ${what} itself as a data: URL`)
   if ('url' in source && !source.url.startsWith('s3://'))
     throw refused(
@@ -85,8 +93,7 @@ function formatOf(source: Source, formats: ReadonlyMap<string, string>, what: st
     )
   const type = 'url' in source ? source.url.slice(source.url.lastIndexOf('.') + 1) : source.mediaType
   const format = formats.get(type.toLowerCase().split(';', 1)[0]!.trim())
-  if (format === undefined)
-    throw refused(`this model takes no ${what} of the type "${type.slice(0, 60)}"; send ${taken}`)
+  if (format === undefined) throw refusedMedia(part, taken)
   return format
 }
 

@@ -247,7 +247,7 @@ describe('media', () => {
       { type: 'image', source: { data: '', mediaType: 'image/tiff' } },
       'takes no image of the type "image/tiff"',
     ],
-    ['another sound', { type: 'audio', data: '', format: 'midi' }, 'audio format "midi"'],
+    ['another sound', { type: 'audio', data: '', format: 'midi' }, 'takes no audio of the type "audio/midi"'],
     [
       'sound as a result',
       { type: 'tool-result', callId: 'a', parts: [{ type: 'audio', data: '', format: 'wav' }] },

@@ -351,7 +351,7 @@ describe('requests', () => {
 
   test.each([
     ['audio', { type: 'audio', data: 'AA', format: 'wav' }, 'audio'],
-    ['a PDF', { type: 'document', source: { data: 'AA', mediaType: 'application/pdf' } }, 'inline text'],
+    ['a PDF', { type: 'document', source: { data: 'AA', mediaType: 'application/pdf' } }, 'send its text instead'],
     ['an image by id', { type: 'image', source: { fileId: 'f' } }, 'file id'],
   ] as const)('%s is refused with a remedy', (_, part, words) => {
     expect(() => ask({ messages: [{ role: 'user', parts: [part] }] })).toThrow(words)

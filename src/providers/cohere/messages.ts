@@ -2,6 +2,8 @@
  * A conversation as Cohere's `messages`. Documents in it go to the body's `documents`
  * (docs.cohere.com/v2/docs/rag-complete-example).
  */
+import { isTextType } from '../../core/hub/media-parts.ts'
+import { refusedMedia } from '../refused-media.ts'
 import type { Message, Part } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json/json-values.ts'
@@ -63,6 +65,8 @@ function contentPart(part: Part): Json {
         type: 'image_url',
         image_url: { url: address(part.source), ...(part.detail && { detail: part.detail }) },
       }
+    case 'audio':
+      throw refusedMedia(part, 'text and pictures')
     default:
       throw new GatewayError(
         'invalid-request',
@@ -77,14 +81,7 @@ function contentPart(part: Part): Json {
 /** The `data` of a document: inline text with an optional title. */
 function documentData(part: Extract<Part, { type: 'document' }>): Json {
   const { source, name } = part
-  if (!('data' in source) || !source.mediaType.startsWith('text/'))
-    throw new GatewayError(
-      'invalid-request',
-      'this model takes documents as inline text only; send their text instead of the file',
-      {
-        param: 'messages',
-      },
-    )
+  if (!('data' in source) || !isTextType(source.mediaType)) throw refusedMedia(part, 'its text instead of the file')
   return { ...(name !== undefined && { title: name }), text: Buffer.from(source.data, 'base64').toString('utf8') }
 }
 

@@ -1,4 +1,5 @@
 /** Images, audio and files as parts of a Gemini request (ai.google.dev/api/caching, "Part"). */
+import { refusedMedia } from '../refused-media.ts'
 import type { Part, Source } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json/json-values.ts'
@@ -49,12 +50,17 @@ const mediaTypes: ReadonlyMap<string, string> = new Map(
   }),
 )
 
+/** Office documents and archives: ai.google.dev/gemini-api/docs/document-processing (2026-11). */
+const unreadable = /^application\/(?:vnd\.|msword|zip|x-zip)/i
+
 type MediaPart = Extract<Part, { type: 'image' | 'audio' | 'document' }>
 
 /** `named` = the host takes the names of files. Throws `invalid-request` for an address that Google cannot read. */
 export function mediaPart(part: MediaPart, named: boolean): Json {
   if (part.type === 'audio') return { inlineData: { mimeType: audioType(part.format), data: part.data } }
   if (part.type === 'image') return sourcePart(part.source, 'image')
+  if ('data' in part.source && unreadable.test(part.source.mediaType))
+    throw refusedMedia(part, 'PDF or text (a PDF of the document, or its text)')
   return sourcePart(part.source, 'file', named && part.name !== undefined ? { displayName: part.name } : {})
 }
 

@@ -3,6 +3,7 @@
  * only at the start and next to user messages, `assistant` after `tool`, the last message from the user, a tool, or a
  * prefix; ids of tool calls are 9 letters and digits.
  */
+import { isTextType } from '../../core/hub/media-parts.ts'
 import { createHash } from 'node:crypto'
 import type { Message, Part } from '../../core/hub/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
@@ -50,7 +51,7 @@ const messageWords = ({ thinking }: Context): MessageWords => ({
   names: false,
   imageDetail: true,
   // Sent as text or by id it has none.
-  fileName: ({ source }) => !('fileId' in source) && !('data' in source && source.mediaType.startsWith('text/')),
+  fileName: ({ source }) => !('fileId' in source) && !('data' in source && isTextType(source.mediaType)),
   cacheMarks: false,
   resultErrors: false,
   thinking: ({ text }) => thinking && text !== '',
@@ -123,7 +124,7 @@ function contentPart(part: Part): Json {
     case 'document': {
       const { source } = part
       if ('fileId' in source) return { type: 'file', file_id: source.fileId }
-      if ('data' in source && source.mediaType.startsWith('text/'))
+      if ('data' in source && isTextType(source.mediaType))
         return { type: 'text', text: Buffer.from(source.data, 'base64').toString('utf8') }
       return {
         type: 'document_url',

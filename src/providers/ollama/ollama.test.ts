@@ -275,8 +275,8 @@ describe('requests', () => {
   test.each([
     ['an image elsewhere', { type: 'image', source: { url: 'https://x/y.png' } }, 'data: URL'],
     ['an image by id', { type: 'image', source: { fileId: 'f' } }, '`data:` URL'],
-    ['a PDF', { type: 'document', source: { data: 'AA', mediaType: 'application/pdf' } }, 'inline text'],
-    ['audio', { type: 'audio', data: 'AA', format: 'wav' }, 'leave audio out'],
+    ['a PDF', { type: 'document', source: { data: 'AA', mediaType: 'application/pdf' } }, 'send its text instead'],
+    ['audio', { type: 'audio', data: 'AA', format: 'wav' }, 'send text and pictures'],
   ] as const)('%s is refused with a remedy', (_, part, words) => {
     expect(() => ask({ messages: [{ role: 'user', parts: [part] }] })).toThrow(words)
   })

@@ -1,4 +1,6 @@
 /** A chat request as the body of Ollama's `/api/chat` (Ollama's docs/api.md, docs/openapi.yaml, docs/modelfile.md). */
+import { isTextType } from '../../core/hub/media-parts.ts'
+import { refusedMedia } from '../refused-media.ts'
 import { namesOfSet } from '../../core/hub/chat-fields.ts'
 import type { CarriedProperty } from '../../core/hub/chat-fields.ts'
 import type { ChatRequest, Message, Part, ReasoningEffort, Tool } from '../../core/hub/chat.ts'
@@ -216,9 +218,10 @@ function imageData({ source }: Extract<Part, { type: 'image' }>): string {
 
 function textOf(part: Part): string {
   if (part.type === 'text' || part.type === 'refusal' || part.type === 'reasoning') return part.text
-  if (part.type === 'document' && 'data' in part.source && part.source.mediaType.startsWith('text/'))
+  if (part.type === 'document' && 'data' in part.source && isTextType(part.source.mediaType))
     return Buffer.from(part.source.data, 'base64').toString('utf8')
-  if (part.type === 'document') throw refused('documents as inline text only; send their text instead of the file')
+  if (part.type === 'document') throw refusedMedia(part, 'its text instead of the file')
+  if (part.type === 'audio') throw refusedMedia(part, 'text and pictures')
   throw refused(`text and images; leave ${part.type} out of \`messages\``)
 }
 

@@ -1,6 +1,7 @@
 /** Decodes messages of an OpenAI body into hub types. Takes only what passed the inspection (`inspect-messages.ts`). */
 import type { CacheControl, Message, Part, Role, Source } from '../../../core/hub/chat.ts'
 import { readCallId, readSignedCall } from '../../../core/dialects/call-signature.ts'
+import { mediaPart } from '../../../core/hub/media-parts.ts'
 import { freeTextArguments } from '../../../core/hub/tool-arguments.ts'
 import { readCacheControl } from '../../common/cache-control.ts'
 import { shown } from '../../common/field-checks.ts'
@@ -8,7 +9,7 @@ import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import type { Path } from '../../common/field-checks.ts'
 import { untranslatable } from '../../common/untranslatable.ts'
-import { sourceOf } from '../url-source.ts'
+import { audioPart, sourceOf, undeclaredType } from '../url-source.ts'
 
 /** The messages in order. Throws `unprocessable` for a part that only this dialect knows. */
 export function decodeMessages(messages: readonly Json[]): Message[] {
@@ -170,8 +171,7 @@ function decodePart(part: Json, path: Path): Part {
     case 'image_url':
       return imagePart(part.image_url, path)
     case 'input_audio': {
-      const audio = part.input_audio as Json
-      return { type: 'audio', data: audio.data as string, format: audio.format as string }
+      return audioPart(part.input_audio as Json, [...path, 'input_audio', 'data'])
     }
     case 'file':
       return documentPart(part.file as Json, path)
@@ -187,16 +187,18 @@ function decodePart(part: Json, path: Path): Part {
 function imagePart(value: unknown, path: Path): Part {
   const image = isObject(value) ? value : { url: value }
   const urlPath = [...path, 'image_url', ...(isObject(value) ? ['url'] : [])]
-  const part: Part = { type: 'image', source: sourceOf(image.url as string, urlPath) }
   const { detail } = image
-  if (detail === 'auto' || detail === 'low' || detail === 'high') part.detail = detail
-  return part
+  return mediaPart(sourceOf(image.url as string, urlPath), {
+    kind: 'image',
+    path: urlPath,
+    ...((detail === 'auto' || detail === 'low' || detail === 'high') && { detail }),
+  })
 }
 
 function documentPart(file: Json, path: Path): Part {
-  const part: Part = { type: 'document', source: fileSource(file, [...path, 'file', 'file_data']) }
-  if (typeof file.filename === 'string') part.name = file.filename
-  return part
+  const dataPath = [...path, 'file', 'file_data']
+  const name = typeof file.filename === 'string' ? { name: file.filename } : {}
+  return mediaPart(fileSource(file, dataPath), { kind: 'document', path: dataPath, ...name })
 }
 
 /** `file_data` is a data: URL by the reference, bare base64 by habit. */
@@ -207,5 +209,5 @@ function fileSource(file: Json, path: Path): Source {
     return /^https?:\/\//i.test(id) ? { url: id } : { fileId: id }
   }
   if (/^(?:data:|https?:\/\/)/i.test(data)) return sourceOf(data, path)
-  return { data, mediaType: typeof file.format === 'string' ? file.format : 'application/pdf' }
+  return { data, mediaType: typeof file.format === 'string' ? file.format : undeclaredType(data, file.filename) }
 }

@@ -2,6 +2,7 @@
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import type { Path, ProblemList } from '../../common/field-checks.ts'
+import { isMisplacedUrl } from '../url-source.ts'
 
 const roles = new Set<unknown>(['user', 'assistant', 'tool', 'system', 'function', 'developer'])
 const quotedRoles = '"system", "developer", "user", "assistant", "tool" or "function"'
@@ -60,6 +61,8 @@ function checkPart(part: Json, path: Path, problems: ProblemList): void {
       if (typeof part[part.type] !== 'string') problems.wrong([...path, part.type], 'a string', part[part.type])
       return
     case 'image_url': {
+      if (isMisplacedUrl('image', isObject(part.image_url) ? part.image_url.url : part.image_url))
+        problems.misplacedMedia = true
       if (typeof part.image_url === 'string') return
       if (!isObject(part.image_url))
         return problems.wrong([...path, 'image_url'], 'an object with a `url`', part.image_url)
@@ -78,6 +81,7 @@ function checkPart(part: Json, path: Path, problems: ProblemList): void {
       const { file } = part
       if (!isObject(file) || !(typeof file.file_data === 'string' || typeof file.file_id === 'string'))
         problems.wrong([...path, 'file'], 'an object with `file_data` or `file_id`', file)
+      else if (isMisplacedUrl('document', file.file_data)) problems.misplacedMedia = true
     }
   }
 }

@@ -42,6 +42,7 @@ export function inspectChat(body: JsonBody): Inspection {
     stream: readField(body, 'stream') === true,
     // OpenAI's newer name for it, as in Responses (API reference, 2026-11).
     endUser: textOf(body, 'user') || textOf(body, 'safety_identifier'),
+    ...(list.misplacedMedia && { misplacedMedia: true }),
     problems: list.problems,
   }
 }

@@ -8,7 +8,8 @@ import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import type { Path } from '../../common/field-checks.ts'
 import { untranslatable } from '../../common/untranslatable.ts'
-import { sourceOf } from '../url-source.ts'
+import { mediaPart } from '../../../core/hub/media-parts.ts'
+import { audioPart, sourceOf, undeclaredType } from '../url-source.ts'
 import { decodeProof } from './encrypted-reasoning.ts'
 import type { ClientTool, ToolNames } from './tools.ts'
 
@@ -140,8 +141,7 @@ function decodePart(part: Json, path: Path): Part {
     case 'input_file':
       return documentPart(part, path)
     case 'input_audio': {
-      const audio = part.input_audio as Json
-      return { type: 'audio', data: audio.data as string, format: audio.format as string }
+      return audioPart(part.input_audio as Json, [...path, 'input_audio', 'data'])
     }
   }
   throw untranslatable([...path, 'type'], `content parts of type ${shown(part.type)} cannot be translated`)
@@ -152,15 +152,18 @@ function imagePart(part: Json, path: Path): Part {
     typeof part.image_url === 'string'
       ? sourceOf(part.image_url, [...path, 'image_url'])
       : { fileId: part.file_id as string }
-  const { detail } = part
-  if (detail === 'auto' || detail === 'low' || detail === 'high') return { type: 'image', source, detail }
   // `original` asks for more than any other vendor has a word for.
-  return detail === 'original' ? { type: 'image', source, detail: 'high' } : { type: 'image', source }
+  const detail = part.detail === 'original' ? 'high' : part.detail
+  return mediaPart(source, {
+    kind: 'image',
+    path: [...path, 'image_url'],
+    ...((detail === 'auto' || detail === 'low' || detail === 'high') && { detail }),
+  })
 }
 
 function documentPart(part: Json, path: Path): Part {
   const name = typeof part.filename === 'string' ? { name: part.filename } : {}
-  return { type: 'document', source: fileSource(part, path), ...name }
+  return mediaPart(fileSource(part, path), { kind: 'document', path: [...path, 'file_data'], ...name })
 }
 
 /** `file_data` is a data: URL by the reference, bare base64 by habit. */
@@ -169,5 +172,5 @@ function fileSource(part: Json, path: Path): Source {
   if (typeof part.file_data !== 'string') return { fileId: part.file_id as string }
   return part.file_data.startsWith('data:')
     ? sourceOf(part.file_data, [...path, 'file_data'])
-    : { data: part.file_data, mediaType: 'application/pdf' }
+    : { data: part.file_data, mediaType: undeclaredType(part.file_data, part.filename) }
 }

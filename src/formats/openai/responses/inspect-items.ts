@@ -2,6 +2,7 @@
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import type { Path, ProblemList } from '../../common/field-checks.ts'
+import { isMisplacedUrl } from '../url-source.ts'
 
 const roles = new Set<unknown>(['user', 'assistant', 'system', 'developer'])
 const quotedRoles = '"user", "assistant", "system" or "developer"'
@@ -83,10 +84,12 @@ function checkPart(part: Json, path: Path, problems: ProblemList): void {
     case 'input_image':
       if (typeof part.image_url !== 'string' && typeof part.file_id !== 'string')
         problems.wrong([...path, 'image_url'], 'a URL, a data: URL, or a `file_id` in its place', part.image_url)
+      if (isMisplacedUrl('image', part.image_url)) problems.misplacedMedia = true
       return
     case 'input_file':
       if (!['file_data', 'file_url', 'file_id'].some(name => typeof part[name] === 'string'))
         problems.wrong([...path, 'file_data'], 'a string, or `file_url` or `file_id` in its place', part.file_data)
+      if (isMisplacedUrl('document', part.file_data)) problems.misplacedMedia = true
       return
     case 'input_audio':
       if (!isObject(part.input_audio))

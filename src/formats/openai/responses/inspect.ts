@@ -25,6 +25,7 @@ export function inspectResponses(body: JsonBody): Inspection {
     model: textOf(body, 'model'),
     stream: readField(body, 'stream') === true,
     endUser: textOf(body, 'user') || textOf(body, 'safety_identifier'),
+    ...(list.misplacedMedia && { misplacedMedia: true }),
     problems: list.problems,
   }
 }

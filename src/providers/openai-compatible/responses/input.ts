@@ -1,6 +1,6 @@
 /** Messages as the `input` of OpenAI's Responses: a flat list of messages, calls, results and reasoning. */
+import { refusedMedia } from '../../refused-media.ts'
 import type { Message, Part, Source } from '../../../core/hub/chat.ts'
-import { GatewayError } from '../../../core/errors.ts'
 import { freeTextOf } from '../../../core/hub/tool-arguments.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { lostInMessages } from '../../common/lost-messages.ts'
@@ -129,7 +129,7 @@ function contentPart(part: Part): Json {
     case 'document':
       return { type: 'input_file', ...fileOf(part.source, part.name) }
     case 'audio':
-      throw new GatewayError('invalid-request', 'this model does not take audio input', { param: 'messages' })
+      throw refusedMedia(part, 'its text, pictures or documents')
     default:
       return { type: 'input_text', text: 'text' in part ? part.text : '' }
   }
