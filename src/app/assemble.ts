@@ -40,6 +40,7 @@ import { createFileCalls } from '../pipeline/files/file-call.ts'
 import { createHttp1Transport } from '../http/client/client.ts'
 import { Guardrails } from '../guardrails/policies.ts'
 import { createResolveNamedFiles } from '../pipeline/files/named-files.ts'
+import { createMeasureInput } from '../pipeline/measure-input.ts'
 import { createDecodeInputs } from '../pipeline/text-inputs.ts'
 import { createPreviewCall } from '../pipeline/call-preview.ts'
 import { Router } from '../pipeline/routing/deployment-router.ts'
@@ -359,6 +360,7 @@ function assembleCalls(
   const serving = {
     clock,
     current,
+    measureInput: createMeasureInput(tokenizer),
     boundsOf: (call: Call, maxOutputTokens?: number) => boundsUnder(costBounds(call, maxOutputTokens), call),
     policies,
     router,

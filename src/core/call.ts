@@ -119,6 +119,12 @@ export interface ModelUse {
   readonly costNanoUsd: bigint | null
 }
 
+/** The input of a call, measured by its texts. */
+export interface MeasuredInput {
+  /** How many tokens this deployment's model may count at most, but for pictures and documents. */
+  tokensAt(deployment: Deployment): number
+}
+
 /** What a call may cost at most, over all deployments that may still serve it. */
 export interface CallBounds {
   /** A token is at least one byte; pictures, audio and documents given by reference count as 0. */
@@ -300,6 +306,10 @@ export interface Call {
   readonly edits: readonly InputEdit[]
   /** Not before candidates and fallbacks are set. `maxOutputTokens`: as if a chat asked for so many at most. */
   bounds(maxOutputTokens?: number): CallBounds
+  /** Set by `measureInput`; undefined = `bounds` takes each byte for a token. */
+  readonly measuredInput: MeasuredInput | undefined
+  /** `bounds` are closer afterwards, where the input can be measured in time. Measures once. */
+  measureInput(): Promise<void>
   /**
    * An answer in the client's dialect, whole or as a stream as requested: of a chat from hub events (with a `finish`
    * for each choice), of an operation with one JSON result from its result in hub types.

@@ -19,6 +19,7 @@ import type { Usage, UsageSource } from '../core/usage/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import { decodeInput, ownBody } from './call-input.ts'
+import type { MeasureInput } from './measure-input.ts'
 import { hubReply } from './hub-reply.ts'
 
 /** What all calls are made with. */
@@ -28,6 +29,7 @@ export interface CallParts {
   readonly current: CurrentConfiguration
   /** `Call.bounds` by the rules of prices (`accounts/costs/cost-bounds.ts`). */
   boundsOf(call: Call, maxOutputTokens?: number): CallBounds
+  measureInput: MeasureInput
 }
 
 interface CallStart {
@@ -136,6 +138,8 @@ export class CallRecord implements Call {
   edits = noEdits
   readonly #parts: CallParts
   #input: CallInput | undefined = undefined
+  measuredInput: Call['measuredInput'] = undefined
+  #measuring: Promise<void> | undefined = undefined
 
   constructor(parts: CallParts, start: CallStart) {
     this.#parts = parts
@@ -174,6 +178,7 @@ export class CallRecord implements Call {
     if (this.edits.length === 0) this.#input = decodeInput(this, this.body && ownBody(this.body))
     edit(this.input())
     this.edits = [...this.edits, edit]
+    this.measuredInput = this.#measuring = undefined
   }
 
   replaceBody(body: JsonBody): void {
@@ -184,6 +189,14 @@ export class CallRecord implements Call {
 
   bounds(maxOutputTokens?: number): CallBounds {
     return this.#parts.boundsOf(this, maxOutputTokens)
+  }
+
+  measureInput(): Promise<void> {
+    const { edits } = this
+    return (this.#measuring ??= this.#parts.measureInput(this).then(measured => {
+      // What was changed meanwhile is another input.
+      if (this.edits === edits) this.measuredInput = measured
+    }))
   }
 
   reply(answer: readonly ChatEvent[] | object): Reply {

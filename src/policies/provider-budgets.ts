@@ -10,6 +10,7 @@ import { unlimited } from '../core/tenancy/tenancy.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CallLimits } from './limits/call-limits.ts'
 import { refused } from './limits/refusal.ts'
+import { leftIn, measureWhereTight } from './limits/closer-bound.ts'
 import { fallbackLists, keepDeployments } from '../accounts/models/serving-deployments.ts'
 
 interface ProviderBudgetParts {
@@ -88,16 +89,17 @@ async function reserve(
   call: Call,
   plans: Plans,
 ): Promise<ReadonlyMap<string, Reserved>> {
-  const { costNanoUsdMax } = call.bounds()
-  const nanoUsd = Number(costNanoUsdMax ?? call.models.settings.budgets.reserveNanoUsd)
   const taken = new Map<string, Reserved>()
-  if (nanoUsd === 0) return taken
   const limited = new Map<string, BudgetScopes>()
   for (const name of new Set(deploymentsOf(call).map(providerOf))) {
     const budgets = plans.get(name)?.at(clock.epochMs())
     if (budgets) limited.set(name, budgets)
   }
   for (const { scopes } of limited.values()) await limiter.prepare(scopes)
+  for (const { scopes } of limited.values()) await measureWhereTight(call, leftIn(limiter, scopes))
+  const { costNanoUsdMax } = call.bounds()
+  const nanoUsd = Number(costNanoUsdMax ?? call.models.settings.budgets.reserveNanoUsd)
+  if (nanoUsd === 0) return taken
   const hasRoom = (one: Deployment) => {
     const budgets = limited.get(providerOf(one))
     return !budgets || budgets.scopes.every(scope => limiter.budgetLeft(scope) >= nanoUsd)

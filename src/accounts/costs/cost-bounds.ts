@@ -29,8 +29,8 @@ const scale = Number(unitsPerPrice)
 
 /**
  * Over the candidates and all fallbacks: one of them answers. A token is at least one byte, so that the bytes of the
- * body bound the tokens of its text; where a document or a file is only referred to, the context window of the model
- * does. `maxOutputTokens`: as if a chat asked for so many at most.
+ * body bound the tokens of its text, or what was measured of it (`Call.measuredInput`); where a document or a file is
+ * only referred to, the context window of the model does. `maxOutputTokens`: as if a chat asked for so many at most.
  */
 export function costBounds(call: Call, maxOutputTokens?: number): CallBounds {
   const deployments = deploymentsOf(call)
@@ -43,7 +43,7 @@ export function costBounds(call: Call, maxOutputTokens?: number): CallBounds {
   let outputTokensMax: number | null = 0
   let costNanoUsdMax: bigint | null = deployments.length === 0 ? null : 0n
   for (const deployment of deployments) {
-    const input = inputBound(demand, deployment)
+    const input = inputBound(demand, deployment, call.measuredInput)
     const output = outputBound(demand, deployment)
     const cost = costBound(deployment, { input, output, demand, atMs: call.startedAtMs })
     inputTokensMax = Math.max(inputTokensMax, input ?? call.body?.size ?? 0)
@@ -63,7 +63,9 @@ function deploymentsOf({ candidates, fallbacksInOrder, largerModels, lenientMode
 /** What a call asks for, as far as its price depends on it. */
 interface Demand {
   /** null = not bounded by the body: it refers to documents that it does not hold. */
-  readonly inputTokens: number | null
+  readonly inputBytes: number | null
+  /** Tokens of the input beside its bytes: pictures, and instructions that others put around it. */
+  readonly otherTokens: number
   /** Of all answers together; null = as the model is able to; 0 = none. */
   readonly outputTokens: number | null
   readonly answers: number
@@ -80,7 +82,8 @@ interface Demand {
 const defaultService: Served = {}
 
 const nothing: Demand = {
-  inputTokens: 0,
+  inputBytes: 0,
+  otherTokens: 0,
   outputTokens: 0,
   answers: 1,
   images: 0,
@@ -101,7 +104,7 @@ function demandOf(call: Call): Demand {
   const isBatched = call.isBatchLine
   // Most calls have none of these: no copy is made.
   if (service === defaultService && !isStored && !isBatched && unknownUnits === demand.unknownUnits) return demand
-  return { ...demand, ...(isStored && { inputTokens: null }), unknownUnits, isBatched, service }
+  return { ...demand, ...(isStored && { inputBytes: null }), unknownUnits, isBatched, service }
 }
 
 function requestedServiceOf(body: JsonBody, dropped: readonly string[]): Served {
@@ -116,27 +119,27 @@ function inputDemand(call: Call): Demand {
   const bytes = call.body?.size ?? 0
   const { body, format } = call
   const plain = body && call.edits.length === 0 && format && 'plain' in format ? format.plain?.(body) : undefined
-  if (plain) return demandOfChat(bytes, plain.maxOutputTokens, plain.choices)
+  if (plain) return demandOfChat({ bytes, others: 0 }, plain.maxOutputTokens, plain.choices)
   const input = readInput(call)
   if (!input) return unreadDemand(call)
   switch (input.kind) {
     case 'chat':
       return chatDemand(input.request, call.edits.length === 0 ? bytes : Math.max(bytes, jsonBytes(input.request)))
     case 'embeddings':
-      return { ...nothing, inputTokens: bytes }
+      return { ...nothing, inputBytes: bytes }
     case 'moderations':
       // A chat model that judges is asked in the gateway's words, and writes its verdict.
       if (call.candidates.some(({ profile }) => profile.guard))
-        return { ...nothing, inputTokens: null, outputTokens: null, answers: input.request.inputs.length }
-      return { ...nothing, inputTokens: bytes }
+        return { ...nothing, inputBytes: null, outputTokens: null, answers: input.request.inputs.length }
+      return { ...nothing, inputBytes: bytes }
     case 'images': {
       const images = input.request.count ?? 1
-      return { ...nothing, inputTokens: bytes, outputTokens: null, images, answers: images }
+      return { ...nothing, inputBytes: bytes, outputTokens: null, images, answers: images }
     }
     case 'speech':
-      return { ...nothing, inputTokens: bytes, outputTokens: null, characters: input.request.input.length }
+      return { ...nothing, inputBytes: bytes, outputTokens: null, characters: input.request.input.length }
     default:
-      return { ...nothing, inputTokens: null, outputTokens: null, unknownUnits: true }
+      return { ...nothing, inputBytes: null, outputTokens: null, unknownUnits: true }
   }
 }
 
@@ -157,31 +160,37 @@ function readInput(call: Call): CallInput | undefined {
 /** A video or a picture that it refers to counts as the dearest picture: what it is, only the upstream sees. */
 function unreadDemand({ body }: Call): Demand {
   const { answers, tokens } = requestedOutput(body)
-  if (!body) return demandOfChat(0, tokens, answers)
+  if (!body) return demandOfChat({ bytes: 0, others: 0 }, tokens, answers)
   const { buffer, byteOffset, byteLength } = body.bytes
   const bytes = Buffer.from(buffer, byteOffset, byteLength)
   const refers = bytes.includes('url') || bytes.includes('file')
-  return demandOfChat(byteLength + (refers ? pictureTokensMax : 0), tokens, answers)
+  return demandOfChat({ bytes: byteLength, others: refers ? pictureTokensMax : 0 }, tokens, answers)
 }
 
 function chatDemand(request: ChatRequest, bytes: number): Demand {
-  const { series: others } = request
+  const { series } = request
   const found: FoundMedia = { pictures: 0, refers: false }
   for (const message of request.messages) find(found, message.parts)
-  if (others) for (const messages of others) for (const message of messages) find(found, message.parts)
+  if (series) for (const messages of series) for (const message of messages) find(found, message.parts)
   const { pictures, refers } = found
   const instructs = request.tools !== undefined || (request.responseFormat?.type ?? 'text') !== 'text'
-  const answers = (request.choices ?? 1) * (1 + (others?.length ?? 0))
-  const tokens = bytes + pictures * pictureTokensMax + (instructs ? instructionTokensMax : 0)
-  return demandOfChat(refers ? null : tokens, request.maxOutputTokens, answers)
+  const answers = (request.choices ?? 1) * (1 + (series?.length ?? 0))
+  const others = pictures * pictureTokensMax + (instructs ? instructionTokensMax : 0)
+  return demandOfChat({ bytes: refers ? null : bytes, others }, request.maxOutputTokens, answers)
+}
+
+interface ChatInput {
+  readonly bytes: number | null
+  readonly others: number
 }
 
 /** `maxOutputTokens`: of each answer; undefined = as the model is able to. */
-function demandOfChat(inputTokens: number | null, maxOutputTokens: number | undefined, answers: number): Demand {
+function demandOfChat(input: ChatInput, maxOutputTokens: number | undefined, answers: number): Demand {
   const outputTokens = maxOutputTokens === undefined ? null : maxOutputTokens * answers
   // The fields of `nothing`, written out: spreading it would double what a call with a budget costs here.
   return {
-    inputTokens,
+    inputBytes: input.bytes,
+    otherTokens: input.others,
     outputTokens,
     answers,
     images: 0,
@@ -215,12 +224,18 @@ function tokensOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.ceil(value) : null
 }
 
-function inputBound({ inputTokens, answers }: Demand, { info }: Deployment): number | null {
+function inputBound(
+  { inputBytes, otherTokens, answers }: Demand,
+  deployment: Deployment,
+  measured: Call['measuredInput'],
+): number | null {
+  const { info } = deployment
   const window = tokensOf(info.max_input_tokens) ?? tokensOf(info.max_tokens)
   // Each of several prompts may fill the window.
   const most = window === null ? null : window * answers
-  if (inputTokens === null) return most
-  return most === null ? inputTokens : Math.min(inputTokens, most)
+  if (inputBytes === null) return most
+  const texts = measured ? Math.min(inputBytes, measured.tokensAt(deployment)) : inputBytes
+  return most === null ? texts + otherTokens : Math.min(texts + otherTokens, most)
 }
 
 function outputBound({ outputTokens, answers }: Demand, { info }: Deployment): number | null {

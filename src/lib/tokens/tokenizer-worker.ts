@@ -1,6 +1,7 @@
 /** The thread of the tokenizer. Its tables take 0.1 GB, which end with the thread. */
+import { countBytes } from './byte-classes.ts'
 import { compileAsUsual } from '../compile-policy.ts'
-import type { Decoding, Encoding, TokenizerReply, TokenizerRequest } from './tokenizer.ts'
+import type { Decoding, Encoding, Measure, TokenizerReply, TokenizerRequest } from './tokenizer.ts'
 
 declare const self: Worker
 
@@ -59,6 +60,32 @@ function load(encoding: Encoding): Promise<Vocabulary> {
   return vocabulary
 }
 
+/** Merging the bytes of one run takes time by the square of its length. */
+const runCharactersMax = 128
+const longRun = /\S{129,}|\s{129,}/g
+
+/** Long runs in parts. A cut may save the token that it goes through, so that each counts as one. */
+function countInParts(vocabulary: Vocabulary, text: string): number {
+  let tokens = 0
+  let counted = 0
+  for (const { 0: run, index } of text.matchAll(longRun)) {
+    tokens += vocabulary.count(text.slice(counted, index)) + 1
+    for (let from = 0; from < run.length; from += runCharactersMax)
+      tokens += vocabulary.count(run.slice(from, from + runCharactersMax)) + 1
+    counted = index + run.length
+  }
+  return tokens + vocabulary.count(counted === 0 ? text : text.slice(counted))
+}
+
+async function measure(encodings: readonly Encoding[], texts: readonly string[]): Promise<Measure> {
+  const tokens: Partial<Record<Encoding, number>> = {}
+  for (const encoding of encodings) {
+    const vocabulary = await load(encoding)
+    tokens[encoding] = texts.reduce((sum, text) => sum + countInParts(vocabulary, text), 0)
+  }
+  return { tokens, bytes: countBytes(texts) }
+}
+
 type DecodeRequest = Extract<TokenizerRequest, { kind: 'decode' }>
 
 function decodeAll(vocabulary: Vocabulary, { inputs, charactersMax }: DecodeRequest): Decoding {
@@ -88,14 +115,20 @@ const utf8 = (bytes: readonly number[]): string => (bytes.length === 0 ? '' : Bu
 
 const send = (reply: TokenizerReply) => postMessage(reply)
 
+async function answer(request: TokenizerRequest): Promise<void> {
+  if (request.kind === 'measure') {
+    await Promise.all(request.encodings.map(load))
+    send({ kind: 'loaded' })
+    send({ kind: 'measured', ...(await measure(request.encodings, request.texts)) })
+    return
+  }
+  const vocabulary = await load(request.encoding)
+  send({ kind: 'loaded' })
+  if (request.kind === 'decode') send(decodeAll(vocabulary, request))
+  else send({ kind: 'counted', counts: request.texts.map(text => vocabulary.count(text)) })
+}
+
 self.onmessage = ({ data }: MessageEvent<TokenizerRequest>) => {
-  load(data.encoding).then(
-    vocabulary => {
-      send({ kind: 'loaded' })
-      if (data.kind === 'decode') send(decodeAll(vocabulary, data))
-      else send({ kind: 'counted', counts: data.texts.map(text => vocabulary.count(text)) })
-    },
-    // A thread that cannot load its tables ends, and the main thread makes do without it.
-    () => process.exit(1),
-  )
+  // A thread that cannot load its tables ends, and the main thread makes do without it.
+  answer(data).catch(() => process.exit(1))
 }

@@ -2,6 +2,7 @@
  * Counts and decodes with OpenAI's own vocabularies, on a thread of its own: reading one takes 0.4 s and 0.1 GB, and
  * some texts take seconds. The thread starts with the first request and ends after a while without one.
  */
+import type { ByteCounts } from './byte-classes.ts'
 import { FairQueue } from '../fair-queue.ts'
 import { siblingModule } from '../sibling-module.ts'
 
@@ -11,6 +12,7 @@ export type Encoding = 'o200k_base' | 'cl100k_base'
 /** To the thread, which gets the next one only after its reply. */
 export type TokenizerRequest =
   | { readonly kind: 'count'; readonly encoding: Encoding; readonly texts: readonly string[] }
+  | { readonly kind: 'measure'; readonly encodings: readonly Encoding[]; readonly texts: readonly string[] }
   | {
       readonly kind: 'decode'
       readonly encoding: Encoding
@@ -26,7 +28,17 @@ export type Decoding =
   | { readonly kind: 'unknown-id'; readonly input: number; readonly at: number; readonly id: number }
   | { readonly kind: 'too-long'; readonly charactersMax: number }
 
-type TokenizerResult = { readonly kind: 'counted'; readonly counts: readonly number[] } | Decoding
+/** How long texts are together. */
+export interface Measure {
+  /** By each vocabulary that was asked for, a few more where long runs without white space were counted in parts. */
+  readonly tokens: Readonly<Partial<Record<Encoding, number>>>
+  readonly bytes: ByteCounts
+}
+
+type TokenizerResult =
+  | { readonly kind: 'counted'; readonly counts: readonly number[] }
+  | ({ readonly kind: 'measured' } & Measure)
+  | Decoding
 
 /** From the thread: `loaded`, then the result, in the order of the request. Both for every request. */
 export type TokenizerReply = { readonly kind: 'loaded' } | TokenizerResult
@@ -69,6 +81,8 @@ interface TokenizerOptions {
 
 interface QueuedRequest {
   readonly request: TokenizerRequest
+  /** The one who asked waits no longer: there is no need to begin. */
+  isLate?: boolean
   answer(done: TokenizerResult | undefined): void
 }
 
@@ -125,13 +139,39 @@ export class Tokenizer {
   ): Promise<Decoding | undefined> {
     const { charactersMax } = this.#limits
     const done = await this.#ask({ kind: 'decode', encoding, inputs, charactersMax }, owner)
-    return done?.kind === 'counted' ? undefined : done
+    return done?.kind === 'counted' || done?.kind === 'measured' ? undefined : done
   }
 
-  #ask(request: TokenizerRequest, owner: string): Promise<TokenizerResult | undefined> {
+  /**
+   * undefined = they are too long, take longer than `waitMs` with the wait for the thread, or too many wait. `owner` as
+   * of `count`.
+   */
+  async measure(
+    encodings: readonly Encoding[],
+    texts: readonly string[],
+    { owner, waitMs }: { readonly owner: string; readonly waitMs: number },
+  ): Promise<Measure | undefined> {
+    const characters = texts.reduce((sum, text) => sum + text.length, 0)
+    if (characters > this.#limits.charactersMax) return undefined
+    const done = await this.#ask({ kind: 'measure', encodings, texts }, owner, waitMs)
+    return done?.kind === 'measured' ? done : undefined
+  }
+
+  #ask(request: TokenizerRequest, owner: string, waitMs?: number): Promise<TokenizerResult | undefined> {
     if (this.#stopped) return Promise.resolve(undefined)
-    return new Promise(answer => {
-      if (!this.#waiting.add(owner, { request, answer })) return answer(undefined)
+    return new Promise(resolve => {
+      const queued: QueuedRequest = { request, answer: resolve }
+      if (waitMs !== undefined) {
+        const timer = setTimeout(() => {
+          queued.isLate = true
+          resolve(undefined)
+        }, waitMs)
+        queued.answer = done => {
+          clearTimeout(timer)
+          resolve(done)
+        }
+      }
+      if (!this.#waiting.add(owner, queued)) return queued.answer(undefined)
       if (!this.#current) this.#next()
     })
   }
@@ -144,7 +184,8 @@ export class Tokenizer {
   }
 
   #next(): void {
-    this.#current = this.#waiting.take()
+    do this.#current = this.#waiting.take()
+    while (this.#current?.isLate)
     if (!this.#current) return this.#endAfter(this.#limits.idleMs)
     this.#worker ??= this.#start()
     this.#endAfter(this.#limits.loadMs)

@@ -84,19 +84,27 @@ function group(candidates: readonly Deployment[], strategy?: RoutingStrategy) {
   })
   const settings = { router: { strategy, retries: 0, attemptsMax: 6, allowedFails: 3, cooldownMs: 0, fallbacks: {} } }
   const call = (): Sent => {
-    const record = new CallRecord({ clock, current: undefined as never, boundsOf: () => undefined as never }, {
-      id: 'c',
-      operation: 'speech',
-      route: '/v1/audio/speech',
-      caller: {},
-      client: { clientAddress: '', left: false, onLeft() {} },
-      userAgent: '',
-      clientAddress: '',
-      format: openaiSpeech,
-      options: {},
-      announcedBytes: undefined,
-      models: { settings },
-    } as unknown as ConstructorParameters<typeof CallRecord>[1])
+    const record = new CallRecord(
+      {
+        clock,
+        current: undefined as never,
+        measureInput: () => Promise.resolve(undefined),
+        boundsOf: () => undefined as never,
+      },
+      {
+        id: 'c',
+        operation: 'speech',
+        route: '/v1/audio/speech',
+        caller: {},
+        client: { clientAddress: '', left: false, onLeft() {} },
+        userAgent: '',
+        clientAddress: '',
+        format: openaiSpeech,
+        options: {},
+        announcedBytes: undefined,
+        models: { settings },
+      } as unknown as ConstructorParameters<typeof CallRecord>[1],
+    )
     record.body = JsonBody.read(Buffer.from(JSON.stringify({ model: 'm', input: 'hello', voice: 'v' })))
     record.model = 'm'
     record.candidates = candidates

@@ -6,6 +6,7 @@ import type { CurrentConfiguration } from '../../core/model-directory.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { CallLimits, LimitedCall } from './call-limits.ts'
 import { refused } from './refusal.ts'
+import { leftIn, measureWhereTight } from './closer-bound.ts'
 import { leastAmount, leastNanoUsd } from './reserve-budgets.ts'
 
 interface CheckParts {
@@ -16,20 +17,28 @@ interface CheckParts {
   readonly current: CurrentConfiguration
 }
 
+/** Nano-dollars, where so many are left. */
+type AmountOf = (left: number) => number | Promise<number>
+
 /** The checks over these limits. */
 export function createBudgetCheck({ limiter, clock, limits, current }: CheckParts): BudgetCheck {
-  const check = async (of: LimitedCall, headers: Record<string, string>, amountOf: () => number): Promise<void> => {
+  const check = async (of: LimitedCall, headers: Record<string, string>, amountOf: AmountOf): Promise<void> => {
     const { plan } = await limits.ofCall(of)
-    const nanoUsd = plan ? amountOf() : 0
-    if (!plan || nanoUsd === 0) return
+    if (!plan) return
     const { scopes } = plan.at(clock.epochMs())
     await limiter.prepare(scopes)
+    const nanoUsd = await amountOf(leftIn(limiter, scopes))
+    if (nanoUsd === 0) return
     const verdict = await limiter.take(scopes, 0, nanoUsd)
     if (!verdict.allowed) throw refused(headers, verdict)
     verdict.release(0)
   }
   return {
-    ofCall: (call: Call) => check(call, call.responseHeaders, () => leastAmount(call)),
+    ofCall: (call: Call) =>
+      check(call, call.responseHeaders, async left => {
+        await measureWhereTight(call, left)
+        return leastAmount(call)
+      }),
     ofCaller: caller =>
       check({ caller, tags: [], endUser: '', model: '', models: current.models.of(caller) }, {}, () => leastNanoUsd),
   }

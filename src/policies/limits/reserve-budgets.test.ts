@@ -60,6 +60,7 @@ function rig(maxNanoUsd: number) {
         models: {
           settings: { headerPrefix: 'x-proxy', budgets: budgetSettingsOf({ general_settings: made.general }) },
         },
+        measuredInput: { tokensAt: () => 0 },
         candidates: [
           {
             modelName: 'm',

@@ -6,18 +6,21 @@ import type { BudgetSettings } from '../../core/tenancy/budgets.ts'
 import type { Call } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { requestedOutput } from '../../core/hub/requested-output.ts'
-import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
 import type { Limiter, LimitScope, LimitReservation, LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
+import {
+  freeShare,
+  leastOf,
+  leftIn,
+  measureWhereTight,
+  nanoUsdOf,
+  outputTokensMin,
+  requestedMaximum,
+} from './closer-bound.ts'
 import { reserveModelAttempt } from './reserve-model.ts'
 
 /** A call without a maximum of output tokens gets at least so many, as far as the money reaches. */
 const freeOutputTokens = 4096
-/** And as many as this part of what is left pays for, so that calls at the same time have room too. */
-const freeShare = 0.25
-/** The least that all vendors take as a maximum (OpenAI, Responses, `max_output_tokens`, 2026-11-23). */
-const outputTokensMin = 16
 /** More than the output of any model. */
 const outputTokensMax = 1_048_576
 /** Where nothing is known to be reserved: a budget that is spent has no room for it. Nano-dollars. */
@@ -49,7 +52,18 @@ export function admitBudgets(
 ): void | Promise<void> {
   const budgets = request.plan.at(clock.epochMs())
   const loading = limiter.prepare(budgets.scopes)
-  if (loading) return loading.then(() => reserve(limiter, call, budgets, request))
+  if (loading) return loading.then(() => measureAndReserve(limiter, call, budgets, request))
+  return measureAndReserve(limiter, call, budgets, request)
+}
+
+function measureAndReserve(
+  limiter: Limiter,
+  call: Call,
+  budgets: BudgetScopes,
+  request: BudgetRequest,
+): void | Promise<void> {
+  const measuring = measureWhereTight(call, leftIn(limiter, budgets.scopes))
+  if (measuring) return measuring.then(() => reserve(limiter, call, budgets, request))
   return reserve(limiter, call, budgets, request)
 }
 
@@ -76,8 +90,7 @@ function amountOf(limiter: Limiter, call: Call, scopes: readonly LimitScope[]): 
   if (call.operation === 'count-tokens') return 0
   const { budgets: settings } = call.models.settings
   const bound = nanoUsdOf(call.bounds().costNanoUsdMax)
-  let left = Infinity
-  for (const scope of scopes) left = Math.min(left, limiter.budgetLeft(scope))
+  const left = leftIn(limiter, scopes)
   if (bound !== null && bound <= left * freeShare) return bound
   if (bound === 0) return 0
   return fittedAmount(call, bound, Math.max(left, 0)) ?? bound ?? unknownAmount(call, settings)
@@ -93,10 +106,6 @@ export function leastAmount(call: Call): number {
   const least = isFixed ? bound : leastOf(call, chat.tokens)
   return least ?? bound ?? leastNanoUsd
 }
-
-/** With the least maximum of output tokens that it may get; null = not known. */
-const leastOf = (call: Call, requestedTokens: number | undefined): number | null =>
-  nanoUsdOf(call.bounds(Math.min(requestedTokens ?? outputTokensMin, outputTokensMin)).costNanoUsdMax)
 
 /** undefined = the call's maximum of output tokens stays as it is, or does not decide what it costs. */
 function fittedAmount(call: Call, bound: number | null, left: number): number | undefined {
@@ -125,17 +134,6 @@ function fittedAmount(call: Call, bound: number | null, left: number): number | 
   lowerMaximum(call, fits)
   call.responseHeaders[`${call.models.settings.headerPrefix}-budget-max-tokens`] = String(fits)
   return cost
-}
-
-/** Of a chat, also of one that only its upstream can read; undefined = it is no chat. */
-function requestedMaximum(call: Call): { readonly tokens: number | undefined } | undefined {
-  if (!call.format || !('withMaximum' in call.format)) return undefined
-  try {
-    const input = call.input()
-    return input.kind === 'chat' ? { tokens: input.request.maxOutputTokens } : undefined
-  } catch {
-    return requestedOutput(call.body)
-  }
 }
 
 /** In the words of the client, so that the call stays on the forward lane, with all that only its upstream knows. */
@@ -180,9 +178,6 @@ function unknownAmount(call: Call, { unknownPrice, reserveNanoUsd }: BudgetSetti
     { param: 'model' },
   )
 }
-
-const nanoUsdOf = (cost: bigint | null): number | null =>
-  cost === null ? null : Number(cost > budgetNanoUsdMax ? budgetNanoUsdMax : cost)
 
 /**
  * Before a further request of a call: what an earlier one may be billed is reserved beside what the next one can cost.

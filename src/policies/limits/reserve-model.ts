@@ -14,6 +14,7 @@ import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import { clientClosed } from '../../core/request.ts'
 import { bodyTokens } from './body-tokens.ts'
 import { refused } from './refusal.ts'
+import { leftIn, measureWhereTight } from './closer-bound.ts'
 
 interface ModelParts {
   readonly limiter: Limiter
@@ -37,6 +38,7 @@ export async function admitModel(parts: ModelParts, call: Call, model: string): 
   if (known.some(one => one.model === model)) return undefined
   const taken = new Set(known.flatMap(one => one.scopes.map(scope => scope.id)))
   const fresh = scopes.filter(scope => !taken.has(scope.id))
+  if (fresh.length > 0) await measureForModel(parts.limiter, call, fresh)
   const nanoUsd = boundOf(call)
   if (nanoUsd === null) return unpriced(model)
   const more: ModelReservation = { model, scopes, nanoUsd, taken: [] }
@@ -53,6 +55,22 @@ const unpriced = (model: string): GatewayError =>
 
 function scopesOf({ clock }: ModelParts, { ofModel, modelPlan }: ModelLimits): readonly LimitScope[] {
   return modelPlan ? [...ofModel, ...modelPlan.at(clock.epochMs()).scopes] : ofModel
+}
+
+/** The bound of the call becomes closer where the budgets of this model have little room for it. */
+async function measureForModel(limiter: Limiter, call: Call, scopes: readonly LimitScope[]): Promise<void> {
+  const budgets = scopes.filter(scope => scope.budget)
+  if (budgets.length === 0) return
+  try {
+    await limiter.prepare(budgets)
+  } catch {
+    // `take` says what is wrong.
+    return
+  }
+  await measureWhereTight(call, leftIn(limiter, budgets))
+  const { costNanoUsdMax: cost } = call.bounds()
+  if (call.reserved && call.measuredInput && cost !== null)
+    call.reserved = { ...call.reserved, boundNanoUsd: Math.min(call.reserved.boundNanoUsd, Number(cost)) }
 }
 
 /** What one request can cost at most; null = a price is not known, which the configuration refuses. */
