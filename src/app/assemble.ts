@@ -323,7 +323,7 @@ function assembleCalls(
   const uploadDirectory = join(options.dataDirectory, 'uploads')
   const fileCalls = createFileCalls({ transport, clock, uploadDirectory })
   const resolveNamedFiles = namedFilesOf(store, fileCalls)
-  const decodeInputs = createDecodeInputs(tokenizer)
+  const [decodeInputs, measureInput] = [createDecodeInputs(tokenizer), createMeasureInput(tokenizer)]
   const limited = limitsOver(store, current)
   const guardrails = guardrailsOver(transport, limited.budgets, () => callModel)
   const identity = identityParts(store, current, transport)
@@ -360,7 +360,7 @@ function assembleCalls(
   const serving = {
     clock,
     current,
-    measureInput: createMeasureInput(tokenizer),
+    measureInput,
     boundsOf: (call: Call, maxOutputTokens?: number) => boundsUnder(costBounds(call, maxOutputTokens), call),
     policies,
     router,

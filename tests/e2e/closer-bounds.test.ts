@@ -17,7 +17,8 @@ let inputTokens = 0
 
 beforeAll(async () => {
   gateway = await startGateway({
-    config: `model_list:${entry('gpt', 'openai/gpt-4o', '{simulator}/v1')}${entry('claude', 'anthropic/claude-sonnet-4-5', '{simulator}')}
+    config: `model_list:${entry('gpt', 'openai/gpt-4o', '{simulator}/v1')}
+${entry('claude', 'anthropic/claude-sonnet-4-5', '{simulator}')}
 router_settings: { num_retries: 0 }
 `,
   })

@@ -15,7 +15,7 @@ export interface InputTexts {
  * instruction, `SYSTEM_PROMPT.txt`: 450).
  */
 const templateTokens = 512
-/** Around an object (a message, a part, a call, a tool, a schema) and between its entries, also where it is read as JSON. */
+/** Around an object (a message, a part, a call, a tool, a schema) and between its entries, also where JSON is read. */
 const tokensPerObject = 8
 const tokensPerEntry = 3
 const tokensPerItem = 1

@@ -2,10 +2,10 @@
 
 /**
  * What stands between white space is a `word` where it is ASCII, with letters in lower case but for the first, and
- * punctuation at its ends at most; all other ASCII is `dense` (code, figures, base64, hex, capitals, letters beside those
- * of other scripts, a space in front of figures and marks). A `space` is one in front of a letter; all other white
- * space and control characters are `gap`. The rest by the bytes of a character in UTF-8: `two`, `eastern` (Chinese, Japanese, Korean), `three` (all else of three
- * bytes), `four` (emoji).
+ * punctuation at its ends at most; all other ASCII is `dense` (code, figures, base64, hex, capitals, letters beside
+ * those of other scripts, a space in front of figures and marks). A `space` is one in front of a letter; all other
+ * white space and control characters are `gap`. The rest by the bytes of a character in UTF-8: `two`, `eastern`
+ * (Chinese, Japanese, Korean), `three` (all else of three bytes), `four` (emoji).
  */
 export type ByteClass = 'word' | 'dense' | 'space' | 'gap' | 'two' | 'eastern' | 'three' | 'four'
 

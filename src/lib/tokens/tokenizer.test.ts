@@ -84,6 +84,22 @@ test('a key that asks much neither fills the queue nor goes before others', asyn
   shared.stop()
 })
 
+test('a measure counts each vocabulary, long runs in parts, and is not begun for one who waits no longer', async () => {
+  const texts = ['2 + 2 = 4', 'x'.repeat(1000), 'お誕生日おめでとう']
+  const waiting = { owner: 'key', waitMs: 60_000 }
+  const measure = (await tokenizer.measure(['o200k_base', 'cl100k_base'], texts, waiting))!
+  const exact = (await tokenizer.count('o200k_base', texts, 'key'))!.reduce((sum, one) => sum + one, 0)
+  expect(measure.tokens.o200k_base).toBeWithin(exact, exact + 17)
+  expect(measure.tokens.cl100k_base).toBeGreaterThan(7 + 9)
+  expect(measure.bytes).toMatchObject({ dense: 1009, eastern: 27, word: 0 })
+  expect((await tokenizer.measure([], texts, waiting))!.tokens).toEqual({})
+  const [late, next] = await Promise.all([
+    tokenizer.measure(['o200k_base'], texts, { owner: 'key', waitMs: 0 }),
+    tokenizer.measure(['o200k_base'], ['a'], waiting),
+  ])
+  expect([late, next?.tokens]).toEqual([undefined, { o200k_base: 1 }])
+})
+
 test('the thread ends when it is idle, and when it is stopped', async () => {
   const brief = new Tokenizer({ idleMs: 20 })
   expect(await brief.count('o200k_base', ['x'], 'key')).toEqual([1])

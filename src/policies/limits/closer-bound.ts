@@ -18,6 +18,10 @@ export function leftIn(limiter: Limiter, scopes: readonly LimitScope[]): number 
   return left
 }
 
+/** Calls at the same time have room beside it. */
+export const fitsWell = (bound: number | null, left: number): bound is number =>
+  bound !== null && bound <= left * freeShare
+
 /**
  * Has the input measured where its bytes, taken for tokens, would need much of what is left; undefined = there is no
  * need, or it would not help: `bounds` say the same afterwards.
@@ -25,13 +29,15 @@ export function leftIn(limiter: Limiter, scopes: readonly LimitScope[]): number 
 export function measureWhereTight(call: Call, left: number): Promise<void> | undefined {
   if (call.operation === 'count-tokens' || left <= 0 || call.measuredInput) return undefined
   const bound = nanoUsdOf(call.bounds().costNanoUsdMax)
-  if (bound !== null && bound <= left * freeShare) return undefined
+  if (fitsWell(bound, left)) return undefined
   const chat = requestedMaximum(call)
   // What the input costs at most, and hardly any output.
   const least = chat ? leastOf(call, chat.tokens) : bound
   if (least === null || least === 0) return undefined
-  const isMuch = least > left * inputShare || (bound !== null && bound > left && bound - least <= left)
-  return isMuch ? call.measureInput() : undefined
+  if (least > left * inputShare) return call.measureInput()
+  // Another maximum of output tokens is lowered to what is left.
+  const isFixed = chat?.tokens !== undefined && call.models.settings.budgets.fit === 'refuse'
+  return isFixed && bound !== null && bound > left && bound - least <= left ? call.measureInput() : undefined
 }
 
 /** With the least maximum of output tokens that it may get; null = not known. */

@@ -9,6 +9,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Limiter, LimitScope, LimitReservation, LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import {
+  fitsWell,
   freeShare,
   leastOf,
   leftIn,
@@ -52,28 +53,34 @@ export function admitBudgets(
 ): void | Promise<void> {
   const budgets = request.plan.at(clock.epochMs())
   const loading = limiter.prepare(budgets.scopes)
-  if (loading) return loading.then(() => measureAndReserve(limiter, call, budgets, request))
-  return measureAndReserve(limiter, call, budgets, request)
+  const admission = { budgets, request }
+  if (loading) return loading.then(() => reserveCloseEnough(limiter, call, admission))
+  return reserveCloseEnough(limiter, call, admission)
 }
 
-function measureAndReserve(
-  limiter: Limiter,
-  call: Call,
-  budgets: BudgetScopes,
-  request: BudgetRequest,
-): void | Promise<void> {
-  const measuring = measureWhereTight(call, leftIn(limiter, budgets.scopes))
-  if (measuring) return measuring.then(() => reserve(limiter, call, budgets, request))
-  return reserve(limiter, call, budgets, request)
+interface Admission {
+  readonly budgets: BudgetScopes
+  readonly request: BudgetRequest
+}
+
+/** Where the bytes of the call fit well, nothing of it is counted. */
+function reserveCloseEnough(limiter: Limiter, call: Call, admission: Admission): void | Promise<void> {
+  const { scopes } = admission.budgets
+  if (call.operation === 'count-tokens') return reserve(limiter, call, admission, 0)
+  const bound = nanoUsdOf(call.bounds().costNanoUsdMax)
+  const left = leftIn(limiter, scopes)
+  if (fitsWell(bound, left)) return reserve(limiter, call, admission, bound)
+  const measuring = measureWhereTight(call, left)
+  if (measuring) return measuring.then(() => reserve(limiter, call, admission, amountOf(limiter, call, scopes)))
+  return reserve(limiter, call, admission, amountOf(limiter, call, scopes))
 }
 
 function reserve(
   limiter: Limiter,
   call: Call,
-  budgets: BudgetScopes,
-  { scopes, tokens, apply }: BudgetRequest,
+  { budgets, request: { scopes, tokens, apply } }: Admission,
+  nanoUsd: number,
 ): void | Promise<void> {
-  const nanoUsd = amountOf(limiter, call, budgets.scopes)
   const money = nanoUsd > 0 ? budgets.scopes : []
   if (money.length + scopes.length === 0) return
   const taken = limiter.take(scopes.length === 0 ? money : [...scopes, ...money], tokens, nanoUsd)
@@ -87,13 +94,10 @@ function reserve(
 
 /** Nano-dollars to be reserved; 0 = the call is free. May lower the call's maximum of output tokens. */
 function amountOf(limiter: Limiter, call: Call, scopes: readonly LimitScope[]): number {
-  if (call.operation === 'count-tokens') return 0
-  const { budgets: settings } = call.models.settings
   const bound = nanoUsdOf(call.bounds().costNanoUsdMax)
   const left = leftIn(limiter, scopes)
-  if (bound !== null && bound <= left * freeShare) return bound
-  if (bound === 0) return 0
-  return fittedAmount(call, bound, Math.max(left, 0)) ?? bound ?? unknownAmount(call, settings)
+  if (bound === 0 || fitsWell(bound, left)) return bound
+  return fittedAmount(call, bound, Math.max(left, 0)) ?? bound ?? unknownAmount(call, call.models.settings.budgets)
 }
 
 /** Nano-dollars below which the call is refused in any case; 0 = it is free. */
