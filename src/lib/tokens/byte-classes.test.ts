@@ -18,7 +18,7 @@ test.each([
   ['The fox, (really).', ['word The', 'space  ', 'word fox,', 'dense  ', 'word (really).']],
   ['a 1 camelCase', ['word a', 'dense  ', 'dense 1', 'space  ', 'dense camelCase']],
   ['x\n  y', ['word x', 'gap \n  ', 'word y']],
-  ['né 漢字 🦊', ['dense n', 'two é', 'space  ', 'eastern 漢', 'eastern 字', 'space  ', 'four 🦊']],
+  ['né 漢字 🦊', ['dense n', 'two é', 'dense  ', 'eastern 漢', 'eastern 字', 'dense  ', 'four 🦊']],
   ['“ा', ['three “', 'three ा']],
   ['', []],
 ])('the classes of %j', (text, classes) => {

@@ -3,8 +3,8 @@
 /**
  * What stands between white space is a `word` where it is ASCII, with letters in lower case but for the first, and
  * punctuation at its ends at most; all other ASCII is `dense` (code, figures, base64, hex, capitals, letters beside
- * those of other scripts, a space in front of figures and marks). A `space` is one in front of a letter; all other
- * white space and control characters are `gap`. The rest by the bytes of a character in UTF-8: `two`, `eastern`
+ * those of other scripts, a space in front of anything but a letter of ASCII). A `space` is one in front of that; all
+ * other white space and control characters are `gap`. The rest by the bytes of a character in UTF-8: `two`, `eastern`
  * (Chinese, Japanese, Korean), `three` (all else of three bytes), `four` (emoji).
  */
 export type ByteClass = 'word' | 'dense' | 'space' | 'gap' | 'two' | 'eastern' | 'three' | 'four'
@@ -41,7 +41,7 @@ export function classifyBytes(bytes: Uint8Array, report: (kind: ByteClass, from:
     if (isBlank(bytes[at]!)) {
       while (at < bytes.length && isBlank(bytes[at]!)) at++
       const isOne = at - start === 1 && bytes[start] === space && start > 0 && at < bytes.length
-      report(isOne ? (beginsWord(bytes[at]!) ? 'space' : 'dense') : 'gap', start, at)
+      report(isOne ? (isLetter(bytes[at]!) ? 'space' : 'dense') : 'gap', start, at)
       continue
     }
     while (at < bytes.length && !isBlank(bytes[at]!)) at++
@@ -55,7 +55,7 @@ const isBlank = (byte: number): boolean => byte <= space || byte === 0x7f
 const isLower = (byte: number): boolean => byte >= 0x61 && byte <= 0x7a
 const isUpper = (byte: number): boolean => byte >= 0x41 && byte <= 0x5a
 const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39
-const beginsWord = (byte: number): boolean => isLower(byte) || isUpper(byte) || byte >= 0x80
+const isLetter = (byte: number): boolean => isLower(byte) || isUpper(byte)
 const isMark = (byte: number): boolean => byte < 0x80 && !isLower(byte) && !isUpper(byte) && !isDigit(byte)
 
 /** At its end a word may have two marks (`...),` is none), in front one. */
