@@ -19,6 +19,7 @@ export function budgetSettingsOf(config: Config): BudgetSettings {
     alertEmails: [general.alert_to_email?.budget_alerts ?? []].flat(),
     all: ruleOf(common.max_budget, common.budget_duration),
     endUser: ruleOf(common.max_end_user_budget, common.end_user_budget_duration),
+    unownedLimits: general.unowned_limits ?? 'refuse',
     providers: Object.fromEntries(
       Object.entries(router.provider_budget_config ?? {}).map(([name, { budget_limit: usd, time_period: period }]) => [
         name,

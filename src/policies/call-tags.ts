@@ -13,6 +13,8 @@ import { isObject } from '../lib/json/json-values.ts'
 const tagsMax = 20
 const tagLengthMax = 128
 const fieldBytesMax = 65_536
+/** Names tags of a call, with commas between. */
+export const tagsHeader = 'x-litellm-tags'
 const notesHeader = 'x-litellm-spend-logs-metadata'
 /** Of `spend_logs_metadata` in JSON: each row of the ledger holds it. */
 const notesBytesMax = 4096
@@ -30,7 +32,7 @@ export function callTags(): Policy {
 
 function readTags(call: Call): void {
   const { body, caller, headers } = call
-  const header = headers?.get('x-litellm-tags') ?? ''
+  const header = headers?.get(tagsHeader) ?? ''
   const notes = headers?.get(notesHeader) ?? ''
   if (header !== '' || notes !== '' || body?.has('tags') || body?.has('metadata')) return addOwn(call, header, notes)
   const { tags, spendNotes } = ofCaller(caller)
@@ -42,7 +44,7 @@ function addOwn(call: Call, header: string, notesOfHeader: string): void {
   const known = ofCaller(call.caller)
   const tags = new Set(known.tags)
   let notes = known.spendNotes
-  if (header !== '') addTags(tags, header.split(','), ['header', 'x-litellm-tags'])
+  if (header !== '') addTags(tags, header.split(','), ['header', tagsHeader])
   const { body } = call
   if (body?.has('tags')) addTags(tags, fieldOf(body, 'tags'), ['body', 'tags'])
   if (body?.has('metadata')) {

@@ -14,7 +14,6 @@ import { callTags } from './call-tags.ts'
 import { chargeBudgets } from './charge-budgets.ts'
 import type { CallLimits } from './limits/call-limits.ts'
 import { answerCache } from './answer-cache.ts'
-import { blockedCustomer } from './blocked-customer.ts'
 import { checkFields, prepareCall } from './check-fields.ts'
 import { countTokens } from './count-tokens.ts'
 import { decodeInputs } from './decode-inputs.ts'
@@ -27,6 +26,7 @@ import { modelAccess } from './model-access.ts'
 import { modelMode } from './model-mode.ts'
 import { observe } from './observe.ts'
 import { namedFiles } from './named-files.ts'
+import { namedTenants } from './named-tenants.ts'
 import { providerBudgets } from './provider-budgets.ts'
 import { providerObjects } from './provider-objects.ts'
 import { countRequests, rateLimit } from './rate-limit.ts'
@@ -93,7 +93,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     providerObjects(),
     prepareCall(),
     enforcedParams(),
-    blockedCustomer(parts.tenants),
+    namedTenants(parts.tenants),
     modelAccess(),
     modelMode(),
     fallbacks(),

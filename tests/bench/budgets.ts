@@ -45,7 +45,7 @@ async function makeOwnedKey({ administer }: Subject): Promise<string> {
   const { organization_id } = await post('/organization/new', { organization_alias: 'bench' })
   const { team_id } = await post('/team/new', { team_alias: 'bench', organization_id, max_budget: enough })
   await post('/user/new', { user_id: 'bench-person', auto_create_key: false })
-  await post('/customer/new', { user_id: 'bench-customer', max_budget: enough })
+  await post('/customer/new', { user_id: 'bench-customer', team_id, max_budget: enough })
   const limits = { rpm_limit: 1_000_000_000, tpm_limit: 1_000_000_000, max_budget: enough }
   const made = await post('/key/generate', { key_alias: 'owned', user_id: 'bench-person', team_id, ...limits })
   return String(made.key)

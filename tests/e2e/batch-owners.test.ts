@@ -35,6 +35,7 @@ for (const backend of backends())
             },
           ],
           general_settings: {
+            unowned_limits: 'allow',
             enable_jwt_auth: true,
             litellm_jwtauth: {
               audience: 'gateway',

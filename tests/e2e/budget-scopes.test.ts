@@ -24,7 +24,7 @@ for (const backend of backends())
       `{ model_name: ${name}, proxy_params: { model: custom_openai/m, api_base: "${upstream.url}", api_key: none, ${priced} } }`
     let gateway: Gateway
     beforeAll(async () => {
-      const general = `general_settings: { alert_to_webhook_url: { budget_alerts: "http://127.0.0.1:${webhook.port}/" } }`
+      const general = `general_settings: { unowned_limits: allow, alert_to_webhook_url: { budget_alerts: "http://127.0.0.1:${webhook.port}/" } }`
       const config = `model_list: [${entry('fast')}, ${entry('slow')}]\nrouter_settings: { num_retries: 0 }\n${general}\n`
       gateway = await startGateway({ backend, config })
     })

@@ -1,13 +1,13 @@
 /** Tags made by API: their limits hold for every call that carries them, from the moment that they change. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startGateway } from './harness.ts'
+import { standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
 type Json = Record<string, unknown>
 
 let gateway: Gateway
 beforeAll(async () => {
-  gateway = await startGateway()
+  gateway = await startGateway({ config: `${standardConfig}general_settings: { unowned_limits: allow }\n` })
 })
 afterAll(() => gateway?.stop())
 

@@ -292,6 +292,7 @@ async function main(): Promise<boolean> {
   const models = [model('held', 'custom_openai'), ...providers.map(name => model(name, name))].join(', ')
   const ofProviders = providers.map(name => `${name}: { budget_limit: ${budgetUsd}, time_period: 365d }`).join(', ')
   const common = `settings: { max_end_user_budget: ${budgetUsd} }
+general_settings: { unowned_limits: allow }
 router_settings: { num_retries: 0, provider_budget_config: { ${ofProviders} } }`
   writeFileSync(config, `model_list: [${models}]\n${common}\n`)
   const urls: string[] = []

@@ -1,5 +1,6 @@
 /** Fields of tags as LiteLLM names them (its docs and source, 2026-11-23). */
 import { z } from 'zod'
+import { noNameOwner } from '../../core/tenancy/tenancy.ts'
 import type { Tag } from '../../core/tenancy/tenancy.ts'
 import type { NewTenant, TenantChanges } from '../../core/tenancy/tenancy-store.ts'
 import {
@@ -13,6 +14,7 @@ import {
   tenantChanges,
   version,
 } from './spending-fields.ts'
+import { hasOneOwner, oneOwnerOnly, ownerChanges, ownerFields, shownOwner } from './owner-fields.ts'
 import { lazy } from '../../lib/lazy.ts'
 
 const noModels = 'must be empty: a tag chooses no models here; list them in the key or the team'
@@ -24,9 +26,11 @@ export const tagBody = lazy(() =>
       name: keyName(),
       description: descriptionText().nullable().optional(),
       models: z.array(z.unknown()).max(0, noModels).nullable().optional(),
+      ...ownerFields(),
       ...spendingFields(),
       version: version(),
     })
+    .refine(hasOneOwner, oneOwnerOnly)
     .refine(body => body.max_budget == null || body.budget_id == null, 'set `max_budget` or `budget_id`, not both'),
 )
 
@@ -36,13 +40,14 @@ type SentTag = Omit<z.infer<ReturnType<typeof tagBody>>, 'name' | 'version'>
 export function tagChanges({ models: _, ...sent }: SentTag): TenantChanges<'tag'> {
   return {
     ...tenantChanges(sent),
+    ...ownerChanges(sent),
     ...changesOf(sent, { description: 'description' }, { description: null as string | null }),
   }
 }
 
 /** A new tag. Its id is its name. */
 export function newTag(name: string, sent: SentTag): NewTenant<'tag'> {
-  return { ...blankTenant, description: null, id: name, ...tagChanges(sent) }
+  return { ...blankTenant, ...noNameOwner, description: null, id: name, ...tagChanges(sent) }
 }
 
 /** A tag as the API shows it; `spend` = dollars of the calls with it. */
@@ -51,6 +56,7 @@ export function shownTag(tag: Tag, spend: number): Record<string, unknown> {
   return {
     name: tag.id,
     description: tag.description,
+    ...shownOwner(tag),
     models,
     model_info: {},
     ...shown,

@@ -1,5 +1,6 @@
 /** Fields of organizations, customers and named budgets as LiteLLM names them (its docs and source, 2026-11-23). */
 import { z } from 'zod'
+import { noNameOwner } from '../../core/tenancy/tenancy.ts'
 import type { Customer, NamedBudget, Organization } from '../../core/tenancy/tenancy.ts'
 import type { NewTenant, TenantChanges } from '../../core/tenancy/tenancy-store.ts'
 import { readDuration } from '../key.ts'
@@ -17,6 +18,7 @@ import {
   version,
   without,
 } from './spending-fields.ts'
+import { hasOneOwner, oneOwnerOnly, ownerChanges, ownerFields, shownOwner } from './owner-fields.ts'
 import { lazy } from '../../lib/lazy.ts'
 
 const organizationFields = lazy(() => ({
@@ -126,13 +128,18 @@ const customerFields = lazy(() => ({
 /** The body of `/customer/new` and `/customer/update`. */
 export const customerBody = lazy(() =>
   z
-    .strictObject({ user_id: keyName(), ...customerFields(), version: version() })
+    .strictObject({ user_id: keyName(), ...ownerFields(), ...customerFields(), version: version() })
+    .refine(hasOneOwner, oneOwnerOnly)
     .refine(body => body.max_budget == null || body.budget_id == null, 'set `max_budget` or `budget_id`, not both'),
 )
 
 /** The changes of a customer, as far as they were sent. */
 export function customerChanges(sent: Partial<z.infer<ReturnType<typeof customerBody>>>): TenantChanges<'customer'> {
-  return { ...tenantChanges(sent), ...changesOf(sent, { alias: 'alias' }, { alias: null as string | null }) }
+  return {
+    ...tenantChanges(sent),
+    ...ownerChanges(sent),
+    ...changesOf(sent, { alias: 'alias' }, { alias: null as string | null }),
+  }
 }
 
 /** The customer that `/customer/new` makes of what was sent. */
@@ -140,7 +147,7 @@ export function newCustomer(
   id: string,
   sent: Partial<z.infer<ReturnType<typeof customerBody>>>,
 ): NewTenant<'customer'> {
-  return { ...blankTenant, id, ...customerChanges(sent) }
+  return { ...blankTenant, ...noNameOwner, id, ...customerChanges(sent) }
 }
 
 /** A customer as the API shows it. `spend` in dollars. */
@@ -149,6 +156,7 @@ export function shownCustomer(customer: Customer, spend: number): Record<string,
   return {
     user_id: customer.id,
     alias: customer.alias,
+    ...shownOwner(customer),
     ...shown,
     spend,
     litellm_budget_table: shownSpending(customer),

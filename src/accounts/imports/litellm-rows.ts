@@ -4,7 +4,7 @@
  */
 import { bareKey } from '../../core/caller.ts'
 import type { NewKey, NewTenant } from '../../core/tenancy/tenancy-store.ts'
-import { noDirectory, unlimited, userRoles } from '../../core/tenancy/tenancy.ts'
+import { noDirectory, noNameOwner, unlimited, userRoles } from '../../core/tenancy/tenancy.ts'
 import type { MemberRole, Membership, ModelBudget, SpendingFields, UserRole } from '../../core/tenancy/tenancy.ts'
 import { readDuration } from '../key.ts'
 import { objectOf } from '../../lib/json/json-values.ts'
@@ -108,12 +108,15 @@ export const organizationOf = (row: LitellmRow): NewTenant<'organization'> =>
   tenantOf(row, { id: row.organization_id, alias: row.organization_alias })
 
 /** Of `LiteLLM_EndUserTable`. */
-export const customerOf = (row: LitellmRow): NewTenant<'customer'> =>
-  tenantOf(row, { id: row.user_id, alias: row.alias })
+export const customerOf = (row: LitellmRow): NewTenant<'customer'> => ({
+  ...tenantOf(row, { id: row.user_id, alias: row.alias }),
+  ...noNameOwner,
+})
 
 /** Of `LiteLLM_TagTable`. */
 export const tagOf = (row: LitellmRow): NewTenant<'tag'> => ({
   ...tenantOf(row, { id: row.tag_name, alias: null }),
+  ...noNameOwner,
   description: text(row.description),
 })
 

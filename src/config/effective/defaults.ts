@@ -22,6 +22,7 @@ export const defaultValues: Readonly<Record<string, unknown>> = {
   'general_settings.budget_fit': 'refuse',
   'general_settings.budget_unknown_price': 'refuse',
   'general_settings.budget_reserve': 0.1,
+  'general_settings.unowned_limits': 'refuse',
   'general_settings.max_request_size_mb': 32,
   'general_settings.max_body_memory_mb': 512,
   'general_settings.max_stored_objects_per_key': 100_000,

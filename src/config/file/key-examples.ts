@@ -198,6 +198,7 @@ export const generalExamples = {
   budget_fit: 'shrink',
   budget_unknown_price: 'reserve',
   budget_reserve: 0.1,
+  unowned_limits: 'allow',
   alert_to_webhook_url: { budget_alerts: 'https://alerts.example.com/budgets' },
   alert_to_email: { budget_alerts: 'money@example.com' },
   max_request_size_mb: 32,

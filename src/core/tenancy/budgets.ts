@@ -46,6 +46,11 @@ export interface BudgetSettings {
   readonly all: BudgetRule | null
   /** Of each end user without a budget of its own; null = none. */
   readonly endUser: BudgetRule | null
+  /**
+   * Customers and tags that limit calls and belong to no team or organization: calls that name them are refused, but
+   * for those of administrators, or counted.
+   */
+  readonly unownedLimits: 'refuse' | 'allow'
   /** Of all calls at a provider, by its name. */
   readonly providers: Readonly<Record<string, BudgetRule>>
 }

@@ -151,11 +151,20 @@ export interface User extends TenantFields, DirectoryFields {
   readonly userName: string | null
 }
 
+/** Whose keys may name a customer or a tag. At most one of the two is set; both null = it has no owner. */
+export interface NameOwner {
+  readonly teamId: string | null
+  readonly organizationId: string | null
+}
+
+/** Of a customer or a tag without an owner. */
+export const noNameOwner: NameOwner = { teamId: null, organizationId: null }
+
 /** An end user of a client's application: an id on calls, without keys. */
-export type Customer = TenantFields
+export interface Customer extends TenantFields, NameOwner {}
 
 /** A label on calls, with limits and a budget of its own. */
-export interface Tag extends TenantFields {
+export interface Tag extends TenantFields, NameOwner {
   readonly description: string | null
 }
 

@@ -312,10 +312,15 @@ const organizationParts: Properties = {
   members: listOf(organizationMembership),
   teams: listOf(shape({ team_id: text, team_alias: nullable(text) })),
 }
+const nameOwner: Properties = {
+  team_id: described('Only keys of this team may name it.', nullable(text)),
+  organization_id: described('Only keys of it and of its teams may name it.', nullable(text)),
+}
 const customer: Properties = (({ models: _, ...rest }) => ({
   ...rest,
   user_id: text,
   alias: nullable(text),
+  ...nameOwner,
   spend,
   litellm_budget_table: shape(spending),
 }))(tenant)
@@ -325,6 +330,7 @@ const tagSchema = (({ metadata: _, blocked: __, ...rest }: typeof tenant) =>
     ...rest,
     name: text,
     description: nullable(text),
+    ...nameOwner,
     model_info: anyObject,
     spend,
     litellm_budget_table: shape(spending),

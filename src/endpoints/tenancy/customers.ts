@@ -7,6 +7,7 @@ import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts
 import { GatewayError } from '../../core/errors.ts'
 import type { Customer } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
+import { checkGroups } from './common/access.ts'
 import { blockingEndpoints } from './common/blocking-endpoints.ts'
 import { spendingStateOf } from './common/budget-states.ts'
 import { checkedSpending, cursorField, pageFields, pageOf, spentBy } from '../common/answers.ts'
@@ -35,7 +36,10 @@ const customerNew = withBody(customerBody, {
   failures: [409],
   async handle({ user_id: id, version: _, ...fields }, { services, caller }) {
     const record = checkedSpending(newCustomer(id, fields))
-    const made = await services.tenancy.change(actorOf(caller), tx => tx.insert('customer', record))
+    const made = await services.tenancy.change(actorOf(caller), async tx => {
+      await checkGroups(tx, record)
+      return tx.insert('customer', record)
+    })
     return (await customerRows(services, [made]))[0]
   },
 })
@@ -52,6 +56,7 @@ const customerUpdate = withBody(customerBody, {
       const before = await existing(tx, id, 'user_id')
       const changes = customerChanges(fields)
       checkedSpending({ ...before, ...changes }, before)
+      await checkGroups(tx, changes)
       return tx.update('customer', id, changes, version)
     })
     return (await customerRows(services, [changed]))[0]

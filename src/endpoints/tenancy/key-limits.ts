@@ -4,6 +4,7 @@ import { callerProblem } from '../../accounts/caller.ts'
 import { refusedFrom } from '../../accounts/key-rotation.ts'
 import { CallerLimits } from '../../accounts/limits/limit-scopes.ts'
 import type { LimitOwner, OwnedLimits } from '../../accounts/limits/limit-scopes.ts'
+import { customerLimits } from '../../accounts/limits/named-owners.ts'
 import { refusesModel, unaliased } from '../../accounts/models/model-access.ts'
 import { administersOrganization, mayReadAll, maySeeKey } from '../../accounts/rights.ts'
 import { keyName } from '../../accounts/fields/spending-fields.ts'
@@ -47,7 +48,7 @@ export const keyLimits = withQuery(query, {
     if (!mayReadAll(caller) && (wanted.customer !== undefined || wanted.tags !== undefined))
       throw forbidden('customers and tags are for administrators and those who read everything', 'customer')
     const { settings } = services.current
-    const others = await othersOf(services, wanted)
+    const others = await othersOf(services, whose, wanted)
     const index = services.current.models.of(whose)
     const named = wanted.model === undefined ? undefined : { model: unaliased(whose, wanted.model), index }
     const all = new CallerLimits(whose, settings, '').owned(named, others)
@@ -125,15 +126,14 @@ async function callerOfKey(services: Services, caller: Caller, named: string | u
 
 async function othersOf(
   { tenants, current }: Services,
+  whose: Caller,
   { customer, tags = '' }: KeyLimitsQuery,
 ): Promise<LimitOwner[]> {
   const others: LimitOwner[] = []
   if (customer !== undefined) {
-    const found = await tenants.lookup('customer', customer)
-    const fields = found ?? unlimited
-    const { endUser } = current.settings.budgets
-    const isDefault = endUser !== null && fields.maxBudgetNanoUsd === null
-    others.push({ id: `customer:${customer}`, fields: isDefault ? { ...fields, ...endUser } : fields })
+    const stored = await tenants.lookup('customer', customer)
+    const found = customerLimits(whose, customer, stored, current.settings.budgets)
+    others.push(found ?? { id: `customer:${customer}`, fields: unlimited })
   }
   const names = new Set(tags.split(',').map(one => one.trim()))
   for (const name of names) {

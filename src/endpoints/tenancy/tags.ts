@@ -8,6 +8,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Tag } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
 import { checkedSpending, cursorField, pageOf, spentBy } from '../common/answers.ts'
+import { checkGroups } from './common/access.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
 
@@ -39,7 +40,10 @@ const tagNew = withBody(tagBody, {
   failures: [409],
   async handle({ name, version: _, ...fields }, { services, caller }) {
     const record = checkedSpending(newTag(name, fields))
-    const made = await services.tenancy.change(actorOf(caller), tx => tx.insert('tag', record))
+    const made = await services.tenancy.change(actorOf(caller), async tx => {
+      await checkGroups(tx, record)
+      return tx.insert('tag', record)
+    })
     return { message: `Tag ${name} created successfully`, tag: (await tagRows(services, [made]))[0] }
   },
 })
@@ -56,6 +60,7 @@ const tagUpdate = withBody(tagBody, {
       const changes = tagChanges(fields)
       const before = await existing(tx, name)
       checkedSpending({ ...before, ...changes }, before)
+      await checkGroups(tx, changes)
       return tx.update('tag', name, changes, version)
     })
     return { message: `Tag ${name} updated successfully`, tag: (await tagRows(services, [changed]))[0] }

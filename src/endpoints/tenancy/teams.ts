@@ -28,6 +28,7 @@ import { withBody, withQuery } from '../common/json-endpoint.ts'
 import {
   administeredTeam,
   checkFields,
+  checkGivenTags,
   checkMetadata,
   checkOrganization,
   userForMembership,
@@ -64,8 +65,12 @@ const teamNew = withBody(teamBody, {
   async handle({ team_id: id, members_with_roles: named, admins, members, ...fields }, { services, caller }) {
     const team = await services.tenancy.change(actorOf(caller), async tx => {
       await checkOrganization(tx, caller, fields.organization_id ?? null)
-      if (!isAdministrator(caller)) checkMetadata(fields.metadata)
-      const made = await tx.insert('team', checkedSpending(newTeam(id ?? randomUUIDv7(), fields)))
+      const record = checkedSpending(newTeam(id ?? randomUUIDv7(), fields))
+      if (!isAdministrator(caller)) {
+        checkMetadata(fields.metadata)
+        await checkGivenTags(tx, { teamId: record.id, organizationId: record.organizationId }, record.tags)
+      }
+      const made = await tx.insert('team', record)
       const users = [
         ...(named ?? []),
         ...(members ?? []).map(one => ({ user_id: one, role: 'user' as const })),
@@ -116,6 +121,11 @@ const teamUpdate = withBody(teamUpdateBody, {
       if (changes.organizationId !== undefined && changes.organizationId !== before.organizationId)
         await checkOrganization(tx, context.caller, changes.organizationId)
       checkedSpending({ ...before, ...changes }, before)
+      if (changes.tags && !isAdministrator(context.caller)) {
+        const { organizationId } = { ...before, ...changes }
+        const newTags = changes.tags.filter(one => !before.tags.includes(one))
+        await checkGivenTags(tx, { teamId: id, organizationId }, newTags)
+      }
       return tx.update('team', id, changes, version)
     })
     return { team_id: id, data }

@@ -7,6 +7,8 @@ import type { RequestHeaders } from '../../core/request.ts'
 const retriesMost = 10
 const secondsMost = 86_400
 const endUserLengthMax = 256
+/** The first counts. */
+const endUserHeaders = ['x-litellm-customer-id', 'x-litellm-end-user-id']
 
 /**
  * They win over the body's fields: `x-litellm-call-id`, `-timeout` and `-stream-timeout` (seconds), `-num-retries`,
@@ -15,8 +17,8 @@ const endUserLengthMax = 256
 export function readControlHeaders(call: Call, headers: RequestHeaders): void {
   const callId = headers.get('x-litellm-call-id')
   if (callId !== null) call.clientCallId = checkedId(callId)
-  const endUser = headers.get('x-litellm-customer-id') ?? headers.get('x-litellm-end-user-id')
-  if (endUser !== null) call.endUser = checkedEndUser(endUser)
+  const endUser = endUserHeaderOf(headers)
+  if (endUser !== undefined) call.endUser = checkedEndUser(headers.get(endUser)!, endUser)
   const retries = headers.get('x-litellm-num-retries')
   if (retries !== null) call.overrides = { ...call.overrides, retries: checkedRetries(retries) }
   const ofStream = call.stream ? 'x-litellm-stream-timeout' : ''
@@ -32,9 +34,14 @@ function checkedId(id: string): string {
   throw refused('x-litellm-call-id', 'must be 1 to 128 letters, digits and . _ : / @ = + ~ -')
 }
 
-function checkedEndUser(id: string): string {
+/** The header that names the end user of the call; undefined = none does. */
+export function endUserHeaderOf(headers: RequestHeaders): string | undefined {
+  return endUserHeaders.find(name => headers.has(name))
+}
+
+function checkedEndUser(id: string, header: string): string {
   if (id.length <= endUserLengthMax) return id
-  throw refused('x-litellm-customer-id', `must have at most ${endUserLengthMax} characters`)
+  throw refused(header, `must have at most ${endUserLengthMax} characters`)
 }
 
 function checkedRetries(text: string): number {

@@ -1,12 +1,12 @@
 /** The limits of a call: its key's, and those of the customer and the tags that it names. */
 import { CallerLimits } from '../../accounts/limits/limit-scopes.ts'
 import type { LimitOwner, ModelLimits } from '../../accounts/limits/limit-scopes.ts'
+import { customerLimits } from '../../accounts/limits/named-owners.ts'
 import type { Call } from '../../core/call.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Settings } from '../../core/settings.ts'
 import type { TenantDirectory } from '../../core/tenancy/tenancy-store.ts'
-import { unlimited } from '../../core/tenancy/tenancy.ts'
-import type { Customer, SpendingFields, Tag } from '../../core/tenancy/tenancy.ts'
+import type { Customer, Tag } from '../../core/tenancy/tenancy.ts'
 
 /** Finds the compiled limits of a caller. */
 export interface CallLimits {
@@ -56,14 +56,15 @@ type Named = LimitOwner | undefined
 
 /** Tags of the key are the caller's own. */
 function othersOf(call: LimitedCall, tenants: TenantDirectory): LimitOwner[] | Promise<LimitOwner[]> {
-  const { endUser, tags = [], caller } = call
+  const { endUser, tags = [], caller, models } = call
   const found: LimitOwner[] = []
   let waits: Promise<unknown>[] | undefined
   const add = (owner: Named) => owner && found.push(owner)
+  const ofCustomer = (one: Customer | undefined) => customerLimits(caller, endUser, one, models.settings.budgets)
   if (endUser !== '') {
     const customer = tenants.lookup('customer', endUser)
-    if (customer instanceof Promise) (waits ??= []).push(customer.then(one => add(customerOf(call, one))))
-    else add(customerOf(call, customer))
+    if (customer instanceof Promise) (waits ??= []).push(customer.then(one => add(ofCustomer(one))))
+    else add(ofCustomer(customer))
   }
   for (const name of tags) {
     if (caller.tags?.some(({ id }) => id === name)) continue
@@ -75,23 +76,3 @@ function othersOf(call: LimitedCall, tenants: TenantDirectory): LimitOwner[] | P
 }
 
 const tagOf = (tag: Tag | undefined): Named => tag && { id: `tag:${tag.id}`, fields: tag }
-
-/** A customer without a budget of its own has that of the configuration. */
-function customerOf({ endUser, models }: LimitedCall, customer: Customer | undefined): Named {
-  const { endUser: rule } = models.settings.budgets
-  const fields: SpendingFields = customer ?? unlimited
-  const hasBudget = fields.maxBudgetNanoUsd !== null || rule === null
-  if (!customer && hasBudget) return undefined
-  return { id: `customer:${endUser}`, fields: hasBudget ? fields : defaultsOf(fields, rule) }
-}
-
-/** One object for the same default, so that what is compiled from it is found again. */
-const defaults = new WeakMap<object, WeakMap<object, SpendingFields>>()
-
-function defaultsOf(fields: SpendingFields, rule: object): SpendingFields {
-  let ofRule = defaults.get(rule)
-  if (!ofRule) defaults.set(rule, (ofRule = new WeakMap()))
-  let found = ofRule.get(fields)
-  if (!found) ofRule.set(fields, (found = { ...fields, ...rule }))
-  return found
-}

@@ -44,6 +44,7 @@ import { hundredTwentySecond } from './migrations/0122-health-troubles.ts'
 import { hundredTwentyThird } from './migrations/0123-file-ends.ts'
 import { hundredThirtyFirst } from './migrations/0131-keys-of-directories.ts'
 import { hundredNinetyFirst } from './migrations/0191-owners-of-texts.ts'
+import { twoHundredThird } from './migrations/0203-owners-of-names.ts'
 import { seventieth } from './migrations/0070-daily-top.ts'
 import { ninetieth } from './migrations/0090-sums-of-entities.ts'
 import { ninetyFirst } from './migrations/0091-totals-of-entities.ts'
@@ -102,6 +103,7 @@ const named: readonly Migration[] = [
   hundredTwentyThird,
   hundredThirtyFirst,
   hundredNinetyFirst,
+  twoHundredThird,
 ]
 const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */

@@ -12,6 +12,7 @@ import { createBudgetSurvey } from './budget-survey.ts'
 const settings: BudgetSettings = {
   fit: 'refuse',
   unknownPrice: 'refuse',
+  unownedLimits: 'refuse',
   reserveNanoUsd: 0,
   timeZone: 'Europe/Berlin',
   webhookUrls: [],

@@ -4,6 +4,7 @@ import type {
   DirectoryFields,
   Membership,
   ModelBudget,
+  NameOwner,
   SpendingFields,
   TenantFields,
   TenantKind,
@@ -112,6 +113,11 @@ const directory: Columns<DirectoryFields> = {
   removedAtMs: ['removed_at_ms', integerOrNull],
 }
 
+const nameOwner: Columns<NameOwner> = {
+  teamId: ['team_id', textOrNull],
+  organizationId: ['organization_id', textOrNull],
+}
+
 /** The columns of each kind of tenant. */
 export const tenantColumns: { readonly [Kind in TenantKind]: Columns<Tenants[Kind]> } = {
   organization: tenant,
@@ -138,8 +144,8 @@ export const tenantColumns: { readonly [Kind in TenantKind]: Columns<Tenants[Kin
     role: ['role', word()],
     ssoUserId: ['sso_user_id', textOrNull],
   },
-  customer: tenant,
-  tag: { ...tenant, description: ['description', textOrNull] },
+  customer: { ...tenant, ...nameOwner },
+  tag: { ...tenant, ...nameOwner, description: ['description', textOrNull] },
   budget: tenant,
 }
 

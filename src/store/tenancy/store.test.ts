@@ -1,7 +1,7 @@
 /** Objects of tenancy as rows: kept exactly, changed with their audit rows or not at all, followed by every process. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { bareKey } from '../../core/caller.ts'
-import { noDirectory, unlimited } from '../../core/tenancy/tenancy.ts'
+import { noDirectory, noNameOwner, unlimited } from '../../core/tenancy/tenancy.ts'
 import type { Tenants } from '../../core/tenancy/tenancy.ts'
 import type { NewKey, NewTenant, TenancyStore } from '../../core/tenancy/tenancy-store.ts'
 import { testServers } from '../database/database-fixture.ts'
@@ -197,7 +197,7 @@ for (const server of testServers('tenancy'))
         await tx.insert('budget', { ...plain, id: 'free', maxBudgetNanoUsd: 10n, budgetDuration: '1d' })
         await tx.insert('team', team('red', { organizationId: 'acme', budgetId: 'free', memberMaxBudgetNanoUsd: 3n }))
         await tx.insert('user', user('bob', { role: 'internal_user_viewer' }))
-        await tx.insert('tag', { ...plain, id: 'batch', description: null })
+        await tx.insert('tag', { ...plain, ...noNameOwner, id: 'batch', description: null })
         await tx.putMembership(member('red', 'bob'))
         await tx.insertKey(key('k', { teamId: 'red', userId: 'bob', tags: ['batch', 'unknown'] }))
       })
@@ -221,6 +221,7 @@ for (const server of testServers('tenancy'))
       await store.change(actor, async tx => {
         await tx.insert('budget', { ...plain, id: 'free', maxBudgetNanoUsd: 10n })
         await tx.insert('customer', {
+          ...noNameOwner,
           ...plain,
           id: 'c',
           budgetId: 'free',
@@ -259,7 +260,7 @@ for (const server of testServers('tenancy'))
       const loader = new CallerLoader(counting as TenancyStore)
       for (const id of ['a', 'b', 'c']) expect(await loader.lookup('customer', id)).toBeUndefined()
       expect(asked).toBe(1)
-      await store.change(actor, tx => tx.insert('customer', { ...plain, id: 'b' }))
+      await store.change(actor, tx => tx.insert('customer', { ...plain, ...noNameOwner, id: 'b' }))
       loader.drop(['customer:b'])
       expect(await loader.lookup('customer', 'b')).toMatchObject({ id: 'b' })
     })

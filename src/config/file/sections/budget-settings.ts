@@ -36,6 +36,14 @@ export const budgetSettings = {
       'In US dollars: reserved for a call of which it is not known how much it can cost, and charged where it is not ' +
         'known at its end either; 0.1 when left out.',
     ),
+  unowned_limits: z
+    .enum(['refuse', 'allow'])
+    .optional()
+    .describe(
+      'Customers and tags that have limits or a budget and belong to no team or organization, and the default budget ' +
+        'of end users: `refuse` calls that name such a one, but with keys of administrators, and count the default ' +
+        'for each team apart (the default); `allow`: every key may name them and spend what they have.',
+    ),
   alert_to_webhook_url: z
     .strictObject({
       budget_alerts: z

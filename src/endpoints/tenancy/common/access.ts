@@ -1,6 +1,7 @@
 /** Teams, organizations and users as a caller may see and change them, read within the transaction of a change. */
 import { randomUUIDv7 } from 'bun'
 import { reservedName, restrictionOf } from '../../../accounts/key-grants.ts'
+import { limitsCalls } from '../../../accounts/limits/named-owners.ts'
 import { newUser } from '../../../accounts/fields/user-fields.ts'
 import {
   administersOrganization,
@@ -12,7 +13,7 @@ import {
 import { isAdministrator } from '../../../core/caller.ts'
 import type { Caller } from '../../../core/caller.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import type { Membership, Organization, Team, User } from '../../../core/tenancy/tenancy.ts'
+import type { Membership, NameOwner, Organization, Team, User } from '../../../core/tenancy/tenancy.ts'
 import type { TenancyReader, TenancyTransaction } from '../../../core/tenancy/tenancy-store.ts'
 import { absent, forbidden, wrongField } from '../../common/answers.ts'
 
@@ -126,6 +127,35 @@ export async function checkOrganization(
     return
   }
   await administeredOrganization(tx, caller, organizationId)
+}
+
+/**
+ * For those who are no administrators and give tags to keys of this team or organization: throws 403 for one that limits
+ * calls and is none of theirs, as calls could spend what it has.
+ */
+export async function checkGivenTags(
+  tx: Pick<TenancyReader, 'find'>,
+  { teamId, organizationId }: NameOwner,
+  names: readonly string[],
+): Promise<void> {
+  for (const name of new Set(names)) {
+    const tag = await tx.find('tag', name.trim())
+    if (!tag || (tag.budgetId === null && tag.teamId === null && tag.organizationId === null && !limitsCalls(tag)))
+      continue
+    const isOwn = tag.teamId === null ? tag.organizationId === organizationId : tag.teamId === teamId
+    if (!isOwn || (tag.teamId ?? tag.organizationId) === null)
+      throw forbidden('only administrators give a tag that has limits, or is of another team or organization', 'tags')
+  }
+}
+
+/** Throws 404 for a team or an organization that does not exist: nothing of it would hold. */
+export async function checkGroups(
+  tx: Pick<TenancyReader, 'find'>,
+  { teamId, organizationId }: { readonly teamId?: string | null; readonly organizationId?: string | null },
+): Promise<void> {
+  if (teamId != null && !(await tx.find('team', teamId))) throw absent('team', 'team_id')
+  if (organizationId != null && !(await tx.find('organization', organizationId)))
+    throw absent('organization', 'organization_id')
 }
 
 /** The user's membership of the group. Throws 404 where it has none, and 422 where no user is named. */

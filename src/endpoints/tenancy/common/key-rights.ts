@@ -1,15 +1,16 @@
 /** Who may make, see and change which key, decided within the transaction of the change. */
 import { CryptoHasher } from 'bun'
 import { callRoutes, callsOnly, loosenedField, memberKeyEnd, restrictionOf } from '../../../accounts/key-grants.ts'
+import { tagsOfKey } from '../../../accounts/key.ts'
 import { administersOrganization, administersTeam, mayChangeKey, membershipIn } from '../../../accounts/rights.ts'
 import { isAdministrator } from '../../../core/caller.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import type { KeyChanges, KeyRecord } from '../../../core/tenancy/keys.ts'
-import type { Team } from '../../../core/tenancy/tenancy.ts'
+import type { NameOwner, Team } from '../../../core/tenancy/tenancy.ts'
 import type { NewKey, TenancyReader, TenancyTransaction } from '../../../core/tenancy/tenancy-store.ts'
 import { absent, checkedSpending, forbidden } from '../../common/answers.ts'
-import { checkMetadata } from './access.ts'
+import { checkGivenTags, checkMetadata } from './access.ts'
 
 /** What is asked about rights: of the transaction of a change, or of what is stored where nothing is changed. */
 export type RightsReader = Pick<TenancyTransaction, 'find' | 'memberships' | 'nowMs'>
@@ -53,6 +54,7 @@ export async function grantedKey(tx: RightsReader, caller: Caller, requestedKey:
   checkStorage(requestedKey.storesBodies)
   const team = await teamOf(tx, requestedKey)
   if (requestedKey.teamId !== null && !team) throw absent('team', 'team_id')
+  await checkGivenTags(tx, ownerOfNames(requestedKey, team), tagsOfKey(requestedKey))
   if (team && administersTeam(caller, team)) return withOwner(tx, caller, requestedKey, team)
   if (requestedKey.userId !== null && requestedKey.userId !== caller.user!.id)
     throw forbidden('you may only make keys for yourself', 'user_id')
@@ -66,6 +68,12 @@ export async function grantedKey(tx: RightsReader, caller: Caller, requestedKey:
     expiresAtMs: memberKeyEnd({ team }, requestedKey.expiresAtMs, nowMs),
   }
 }
+
+/** Whose customers and tags its calls may name. */
+const ownerOfNames = ({ organizationId }: Pick<KeyRecord, 'organizationId'>, team: Team | undefined): NameOwner => ({
+  teamId: team?.id ?? null,
+  organizationId: organizationId ?? team?.organizationId ?? null,
+})
 
 /**
  * An administrator's key that may ask for some routes alone makes keys that call models, and none of administrators.
@@ -165,6 +173,9 @@ export async function checkKeyChange(
   if (changes.storesBodies !== undefined) checkStorage(changes.storesBodies)
   const [from, to] = [await teamOf(tx, before), await teamOf(tx, after)]
   if (!mayChangeKey(caller, before, from)) throw absent('key', 'key')
+  const formerTags = tagsOfKey(before)
+  const newTags = tagsOfKey(after).filter(one => !formerTags.includes(one))
+  await checkGivenTags(tx, ownerOfNames(after, to), newTags)
   const isOthers = after.userId !== null && after.userId !== caller.user!.id
   if (isOthers && isTaken) await checkOthersKey(tx, after)
   const isTeamAdmin = from !== undefined && administersTeam(caller, from)
