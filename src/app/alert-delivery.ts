@@ -1,8 +1,11 @@
 /** Brings alerts to the operator: by webhooks and by mail, repeated until they are taken. */
+import { createHash } from 'node:crypto'
 import { toGatewayError } from '../core/errors.ts'
 import type { Mail, Mailer } from '../core/mail.ts'
 import type { Transport } from '../core/transport.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { webhookHeaders } from './webhook-signature.ts'
 
 const timeouts = { connectMs: 5000, firstByteMs: 10_000, idleMs: 5000, totalMs: 15_000 }
 const answerBytesMax = 64 * 1024
@@ -16,6 +19,9 @@ interface DeliveryParts {
   /** undefined = the operator named no mail server. */
   readonly mailer: Mailer | undefined
   readonly logger: Logger
+  readonly clock: Pick<Clock, 'epochMs'>
+  /** Signs what goes to webhooks; undefined = nothing is signed. */
+  readonly webhookSecret: string | undefined
 }
 
 /** An alert on its way to webhooks and mail. */
@@ -33,7 +39,7 @@ export interface Alert {
 export type DeliverAlert = (alert: Alert) => void
 
 /** One queue for all alerts. */
-export function createAlertDelivery({ transport, mailer, logger }: DeliveryParts): DeliverAlert {
+export function createAlertDelivery({ mailer, logger, ...webhooks }: DeliveryParts): DeliverAlert {
   let waiting = 0
   const enqueue = (about: string, server: string, send: () => Promise<void>): void => {
     if (waiting >= waitingMax)
@@ -47,8 +53,10 @@ export function createAlertDelivery({ transport, mailer, logger }: DeliveryParts
   }
   return ({ about, event, webhookUrls, mail }) => {
     const body = Buffer.from(JSON.stringify(event))
+    // Ids of events hold names of any script, which no header takes.
+    const id = `alert_${createHash('sha256').update(event.id).digest('hex').slice(0, 32)}`
     // An address may hold a secret: the log has its host alone.
-    for (const url of webhookUrls) enqueue(about, new URL(url).host, () => post(transport, url, body))
+    for (const url of webhookUrls) enqueue(about, new URL(url).host, () => post(webhooks, url, { id, body }))
     if (!mail || mail.to.length === 0) return
     if (mailer) enqueue(about, 'mail', () => mailer.send(mail))
     else logger.error(`an alert of ${about} could not be mailed: set SMTP_HOST and SMTP_SENDER_EMAIL`, { id: event.id })
@@ -66,8 +74,12 @@ async function repeated(send: () => Promise<void>): Promise<void> {
   }
 }
 
-async function post(transport: Transport, url: string, body: Uint8Array): Promise<void> {
-  const head = { url, headers: { 'content-type': 'application/json' } }
+async function post(
+  { transport, clock, webhookSecret }: Omit<DeliveryParts, 'mailer' | 'logger'>,
+  url: string,
+  { id, body }: { readonly id: string; readonly body: Uint8Array },
+): Promise<void> {
+  const head = { url, headers: webhookHeaders(webhookSecret, { id, atMs: clock.epochMs(), body }) }
   const answer = await transport.send({ method: 'POST', head, body: [body], timeouts }).response
   await answer.body.bytes(answerBytesMax)
   if (answer.status < 200 || answer.status >= 300) throw new Error(`it answered with status ${answer.status}`)

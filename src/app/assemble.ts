@@ -180,7 +180,13 @@ function assembleAlerts(
   { transport, current, router }: { transport: Transport; current: CurrentConfiguration; router: Router },
 ) {
   const mailer = createMailer(options.environment)
-  const deliver = createAlertDelivery({ transport, mailer, logger })
+  const deliver = createAlertDelivery({
+    transport,
+    mailer,
+    logger,
+    clock,
+    webhookSecret: options.environment.ALERT_WEBHOOK_SECRET,
+  })
   store.limits.onSoftBudget(createBudgetAlerts({ deliver, settings: () => current.settings.budgets }))
   const settings = () => current.settings.keyRotation
   const usageExport = exportUsage({

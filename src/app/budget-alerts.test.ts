@@ -1,22 +1,33 @@
 /** Alerts of soft budgets: sent until they are taken, under one id. */
 import { expect, test } from 'bun:test'
+import { Webhook } from 'standardwebhooks'
 import { startSmtpSink } from '../../tests/support/network/smtp-sink.ts'
 import { createHttp1Transport } from '../http/client/client.ts'
 import { budgetOf } from '../store/limits/budget-fixture.ts'
+import { systemClock } from '../lib/clock.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { createAlertDelivery } from './alert-delivery.ts'
 import { createBudgetAlerts } from './budget-alerts.ts'
 import { createMailer, withLog } from './mail.ts'
 import { until } from '../../tests/support/until.ts'
 
-test('an alert is sent again until it is taken, and says whose money it is', async () => {
+const webhookSecret = `whsec_${Buffer.from('a secret of the operator, of 32 B').toString('base64')}`
+const verifier = new Webhook(webhookSecret)
+const sent = { clock: systemClock, webhookSecret }
+
+test('an alert is signed, sent again until it is taken, and says whose money it is', async () => {
   const heard: Record<string, unknown>[] = []
+  const ids: (string | null)[] = []
   const errors: string[] = []
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     async fetch(request) {
-      heard.push((await request.json()) as Record<string, unknown>)
+      const body = await request.text()
+      // Throws where it is not signed, or long ago.
+      heard.push(verifier.verify(body, Object.fromEntries(request.headers)) as Record<string, unknown>)
+      expect(() => verifier.verify(`${body} `, Object.fromEntries(request.headers))).toThrow()
+      ids.push(request.headers.get('webhook-id'))
       return new Response('', { status: heard.length < 2 ? 503 : 204 })
     },
   })
@@ -24,7 +35,7 @@ test('an alert is sent again until it is taken, and says whose money it is', asy
   let webhookUrls: string[] = []
   const logger = { error: (message: string) => errors.push(message) } as unknown as Logger
   const tell = createBudgetAlerts({
-    deliver: createAlertDelivery({ transport, mailer: undefined, logger }),
+    deliver: createAlertDelivery({ ...sent, transport, mailer: undefined, logger }),
     settings: () => ({ webhookUrls, alertEmails: [] }),
   })
   const scope = budgetOf(5_000_000_000, { id: 'team:x', startMs: 1_764_547_200_000, softNanoUsd: 2_500_000_000 })
@@ -33,6 +44,7 @@ test('an alert is sent again until it is taken, and says whose money it is', asy
   tell({ scope, spentNanoUsd: 2_600_000_000 })
   await until(() => heard.length === 2, 'it took the alert')
   expect(heard[1]).toEqual(heard[0]!)
+  expect(ids).toEqual([expect.stringMatching(/^alert_[0-9a-f]{32}$/), ids[0]!])
   expect(heard[0]).toMatchObject({
     id: 'team:x@1764547200000',
     event: 'soft_budget_crossed',
@@ -57,7 +69,7 @@ test('a mail goes to all addresses at once, again when the server takes none, an
   const alertEmails = ['ops@example.com', 'money@example.com']
   const settings = () => ({ webhookUrls: [], alertEmails })
   const tell = createBudgetAlerts({
-    deliver: createAlertDelivery({ transport, mailer: createMailer(environment), logger }),
+    deliver: createAlertDelivery({ ...sent, transport, mailer: createMailer(environment), logger }),
     settings,
   })
   const scope = budgetOf(5_000_000_000, { id: 'team:x', startMs: 1_764_547_200_000, softNanoUsd: 2_500_000_000 })
@@ -76,7 +88,7 @@ test('an alert that cannot be mailed for want of a server is in the log', () => 
   const logger = { error: (message: string) => errors.push(message) } as unknown as Logger
   const settings = () => ({ webhookUrls: [], alertEmails: ['ops@example.com'] })
   const transport = createHttp1Transport()
-  const deliver = createAlertDelivery({ transport, mailer: createMailer({}), logger })
+  const deliver = createAlertDelivery({ ...sent, transport, mailer: createMailer({}), logger })
   createBudgetAlerts({ deliver, settings })({
     scope: budgetOf(5_000_000_000, { softNanoUsd: 1 }),
     spentNanoUsd: 2,

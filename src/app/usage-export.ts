@@ -1,5 +1,4 @@
 /** Sends rows of the ledger to a webhook and to Stripe, again until they have arrived; copies have the same id. */
-import { createHmac } from 'node:crypto'
 import type { LedgerRow } from '../core/ledger/ledger-columns.ts'
 import { toGatewayError } from '../core/errors.ts'
 import type { Transport } from '../core/transport.ts'
@@ -169,22 +168,14 @@ class ExportWorker {
     return arrived
   }
 
-  /** Signed as "Standard Webhooks" says (standardwebhooks.com): base64 of the HMAC of `ID.TIMESTAMP.BODY`. */
   async #toWebhook(url: string, rows: readonly LedgerRow[]): Promise<void> {
     const { clock, environment } = this.#parts
     const id = `usage_${crypto.randomUUID()}`
-    const seconds = String(Math.floor(clock.epochMs() / 1000))
     const body = Buffer.from(
       JSON.stringify({ type: 'usage.rows', data: rows.map(row => ({ identifier: row.request_id, ...row })) }),
     )
-    const secret = environment.USAGE_EXPORT_WEBHOOK_SECRET
-    const signed = secret && createHmac('sha256', secretBytes(secret)).update(`${id}.${seconds}.`).update(body)
-    const answer = await this.#post(url, body, {
-      'content-type': 'application/json',
-      'webhook-id': id,
-      'webhook-timestamp': seconds,
-      ...(signed && { 'webhook-signature': `v1,${signed.digest('base64')}` }),
-    })
+    const headers = webhookHeaders(environment.USAGE_EXPORT_WEBHOOK_SECRET, { id, atMs: clock.epochMs(), body })
+    const answer = await this.#post(url, body, headers)
     if (answer.status < 200 || answer.status >= 300) throw new Error(`it answered with status ${answer.status}`)
   }
 
@@ -244,9 +235,6 @@ function destinationsOf({ webhookUrl, stripe }: UsageExportSettings): ExportDest
 }
 
 /** `whsec_...` is base64, as the standard has it; other texts are taken as they are. */
-const secretBytes = (secret: string): Buffer =>
-  secret.startsWith('whsec_') ? Buffer.from(secret.slice('whsec_'.length), 'base64') : Buffer.from(secret)
-
 /**
  * Whether Stripe says that it has an event with this identifier: by the code of its API v2 (schema
  * `v2.error.duplicate_meter_event` of github.com/stripe/openapi, 2026-11-25), or, as v1 has no code for it, in a
