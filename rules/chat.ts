@@ -41,6 +41,8 @@ export interface ChatRule extends FieldRule {
   readonly logprobsAsCount?: true
   /** Takes no JSON schema in `response_format`: the gateway puts it into the prompt, and checks the answer. */
   readonly schemas?: false
+  /** Takes `response_format` and tools in one call; absent = yes, false = as for schemas, in calls with tools. */
+  readonly formatBesideTools?: false
   /** Of OpenAI's Responses it takes less than OpenAI; absent = the fields above count there too, where it has them. */
   readonly responses?: ResponsesRule
 }

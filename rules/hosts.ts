@@ -39,6 +39,8 @@ const groq: HostRule = {
   words: { service_tier: { default: 'on_demand' } },
   messageFields: ['name', 'reasoning_content', 'refusal', ...foreignMarks],
   toolFields: markedTools,
+  // console.groq.com/docs/structured-outputs: "Streaming and tool use are not currently supported" (2026-11-28).
+  formatBesideTools: false,
   efforts: [],
   models: [
     // It takes back what it calls `reasoning`, of models that reason (types of groq-sdk 1.6.0).
@@ -79,6 +81,8 @@ const cerebras: HostRule = {
     'functions',
     'function_call',
   ],
+  // Its 400 `wrong_api_format`: "tools" is incompatible with "response_format" (seen by others on 2026-08-29).
+  formatBesideTools: false,
   messageFields: ['reasoning_content', 'refusal', ...foreignMarks],
   toolFields: markedTools,
   efforts: [],

@@ -62,6 +62,7 @@ function fields(rule: Pick<HostRule, keyof ChatRule | 'chatEndedOn'>): string {
     rule.logprobsAsCount && '`logprobs` is sent as the number of `top_logprobs`',
     whileReasoning && `while it reasons ${fields({ source: rule.source, ...whileReasoning })}`,
     rule.schemas === false && '`json_schema` (it goes into the prompt)',
+    rule.formatBesideTools === false && '`response_format` beside tools (it goes into the prompt)',
     rule.chatEndedOn !== undefined && `all chats since ${rule.chatEndedOn}: they go by Responses`,
     rule.responses && responsesFields(rule.responses),
   ])

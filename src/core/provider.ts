@@ -213,6 +213,11 @@ export interface Provider {
   readonly speaks: Readonly<Partial<Record<Dialect, MakeHead>>>
   /** false = this model of the provider does not speak that dialect, so it is translated; absent = all do. */
   forwards?(target: Target, dialect: Dialect): boolean
+  /**
+   * false = this model takes no `response_format` beside tools: the gateway asks for it in the prompt, and checks the
+   * answer; absent = all take both.
+   */
+  takesFormatBesideTools?(target: Target): boolean
   /** Dialects of modes that are not assumed of the host, spoken by a deployment that declares such a mode. */
   readonly speaksByMode?: Readonly<Partial<Record<'moderation', Readonly<Partial<Record<Dialect, MakeHead>>>>>>
   /** The name of the maximum of output tokens in its chats; absent = `max_tokens`. */

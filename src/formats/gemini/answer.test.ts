@@ -203,7 +203,7 @@ test('pictures, sources and logprobs have their words', () => {
   }
   const groundingMetadata = {
     groundingChunks: [{ web: { uri: 'https://a', title: 'A' } }, { retrievedContext: { title: 'D', text: 'q' } }],
-    groundingSupports: [{ segment: { startIndex: 0, endIndex: 3, text: '' }, groundingChunkIndices: [0] }],
+    groundingSupports: [{ segment: { startIndex: 0, endIndex: 3, text: 'Yes' }, groundingChunkIndices: [0] }],
   }
   const [candidate] = encode(events).candidates
   expect(candidate).toMatchObject({ logprobsResult, groundingMetadata })

@@ -2,7 +2,7 @@
 import type { Call } from '../../core/call.ts'
 import { headOf } from '../../core/call-heads.ts'
 import { nativeProfile } from '../../core/deployment.ts'
-import type { Deployment } from '../../core/deployment.ts'
+import type { Deployment, ModelProfile } from '../../core/deployment.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { withoutCallSignatures } from '../../core/dialects/call-signature.ts'
 import { routingFields } from '../../core/dialects/field-names.ts'
@@ -345,12 +345,23 @@ function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): At
   }
 }
 
+/** What the model supports of such a call: some take no format beside tools. */
+function profileFor({ call, deployment, body }: Plan): ModelProfile {
+  const { profile, target } = deployment
+  if (profile.structuredOutput !== 'native') return profile
+  // A policy may have added tools.
+  const mayHaveTools = call.edits.length > 0 || body.has('tools') || body.has('functions')
+  if (!mayHaveTools || target.provider.takesFormatBesideTools?.(target) !== false) return profile
+  return { ...profile, structuredOutput: 'none' }
+}
+
 /**
  * The attempt with emulation for this model; undefined = it supports everything that the call needs.
  */
 function emulatedAttempt(plan: Plan, format: Format): Attempt | undefined {
   const { call, deployment, body } = plan
-  const { profile, target } = deployment
+  const { target } = deployment
+  const profile = profileFor(plan)
   if (profile === nativeProfile) return undefined
   const { chat, speaks } = target.provider
   if (!chat) return undefined
@@ -362,7 +373,8 @@ function emulatedAttempt(plan: Plan, format: Format): Attempt | undefined {
   if (format.operation === 'completions' && speaks[format.dialect]) return undefined
   if (call.edits.length === 0 && needsNoEmulation(profile, body)) return undefined
   const route = chatRoute(deployment, editedRequest(call, body, format.decode), call.forwardedHeaders)
-  const emulated = route && emulate(route.adapter, profile, route.request)
+  const withTools = (route?.request.tools?.length ?? 0) > 0
+  const emulated = route && emulate(route.adapter, withTools ? profile : deployment.profile, route.request)
   if (!emulated) return undefined
   const { adapter, outputSchema } = emulated
   const { request } = route

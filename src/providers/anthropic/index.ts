@@ -4,6 +4,7 @@ import type { ChatRequest } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Provider, Target, TokenCount, TranslatedCall } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
+import { claudeRule } from '../../../rules/claude.ts'
 import { claudeFieldRules } from './field-rules.ts'
 import { isMessageStop, messageReader, messageResult } from './read.ts'
 import { messagesBody } from './request.ts'
@@ -72,6 +73,7 @@ export const anthropic: Provider = {
   ownNames: /^claude-/,
   speaks: { 'anthropic-messages': messagesHead, 'anthropic-count-tokens': countHead },
   rules: claudeFieldRules,
+  takesFormatBesideTools: ({ model }) => claudeRule(model).outputSchema,
   chat: {
     request: (request, target) => ({
       head: headOf(target, messagesHead, request.stream),

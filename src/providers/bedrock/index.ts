@@ -6,6 +6,7 @@ import { bedrockHead, regionalBaseUrl } from './address.ts'
 import { bedrockAuthorization } from './authorization.ts'
 import { countCall, countResult } from './count.ts'
 import { embeddingInputsMax, embeddingsCall, embeddingsResult } from './embeddings.ts'
+import { bedrockModel } from './model.ts'
 import { converseReader, converseResult } from './read.ts'
 import { converseBody } from './request.ts'
 import { argumentNames } from '../../core/dialects/exact-names.ts'
@@ -25,6 +26,7 @@ export const bedrock: Provider = {
   // Without a key, calls are signed.
   keyless: true,
   speaks: {},
+  takesFormatBesideTools: ({ model }) => bedrockModel(model).jsonSchema,
   chat: {
     framing: 'aws-event-stream',
     request: (request, target) => ({

@@ -160,7 +160,7 @@ test('citations and images', () => {
   const expected: ChatEvent[] = [
     start,
     { type: 'text', choice: 0, text: 'So it is.' },
-    { type: 'citation', choice: 0, citation },
+    { type: 'citation', choice: 0, citation, span: { start: 0, end: 9 } },
     { type: 'image', choice: 0, source: { data: 'aGk=', mediaType: 'image/webp' } },
     { type: 'finish', choice: 0, reason: 'stop' },
     usage,

@@ -31,6 +31,8 @@ export const cohere: Provider = {
   apiKeyEnv: ['COHERE_API_KEY', 'CO_API_KEY'],
   ownNames: /^(?:command(?:-|$)|embed-(?:english|multilingual|v4)|rerank-(?:english|multilingual|v))/,
   speaks: { 'cohere-rerank': rerankHead },
+  // docs.cohere.com/reference/chat, of `response_format`: not in combination with `tools` (2026-11-28).
+  takesFormatBesideTools: () => false,
   chat: {
     request: (request, target) => ({ head: headOf(target, chatHead, request.stream), ...chatBody(request, target) }),
     argumentNames: argumentNames.chat,

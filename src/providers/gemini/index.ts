@@ -2,6 +2,7 @@
 import { headOf } from '../../core/call-heads.ts'
 import type { Provider, Target, TranslatedCall } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
+import { geminiFeatures } from '../../../rules/gemini.ts'
 import { countResult } from './count.ts'
 import { batchEmbedBody, batchEmbedResult, batchInputsMax, embeddingInput } from './embeddings.ts'
 import { geminiFieldRules } from './field-rules.ts'
@@ -60,6 +61,7 @@ export const gemini: Provider = {
     'gemini-embeddings': embeddingsHead,
   },
   rules: geminiFieldRules,
+  takesFormatBesideTools: ({ model }) => geminiFeatures(model).jsonBesideTools,
   chat: {
     request: (request, target) => ({
       head: headOf(target, generateHead, request.stream),

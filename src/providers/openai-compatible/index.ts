@@ -52,6 +52,7 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
       forwards: ({ model }, dialect) => dialect !== 'openai-responses' || !(model in row.responsesModels!),
     }),
     rules,
+    takesFormatBesideTools: ({ model }) => ruleOf(model)?.formatBesideTools !== false,
     ...(row.maxTokensField && { maxTokensField: row.maxTokensField }),
     ...(row.chat !== false && { chat: chatAdapter({ ...row, rules: chatRules }, headMaker('openai-chat')) }),
     ...(row.honours && { honours: row.honours }),

@@ -6,6 +6,8 @@ import type { Provider, Target, TranslatedCall } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject } from '../../lib/json/json-values.ts'
+import { claudeRule } from '../../../rules/claude.ts'
+import { geminiFeatures } from '../../../rules/gemini.ts'
 import { isMessageStop, messageReader, messageResult } from '../anthropic/read.ts'
 import { countResult } from '../gemini/count.ts'
 import { embeddingInput } from '../gemini/embeddings.ts'
@@ -61,6 +63,8 @@ export const vertex: Provider = {
   },
   forwards: target => !isClaude(target.model),
   rules: geminiFieldRules,
+  takesFormatBesideTools: ({ model }) =>
+    isClaude(model) ? claudeRule(model).outputSchema : geminiFeatures(model).jsonBesideTools,
   chat: {
     request: (request, target) =>
       isClaude(target.model)
