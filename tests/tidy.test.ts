@@ -94,6 +94,7 @@ test('every provider, policy and endpoint is registered', () => {
     'providers/json.ts',
     'providers/image-urls.ts',
     'providers/catalog.ts',
+    'providers/block-citations.ts',
     'endpoints/router.ts',
     'endpoints/endpoint-table.ts',
     'endpoints/unknown-path.ts',

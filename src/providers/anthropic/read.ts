@@ -102,7 +102,7 @@ class Blocks {
   }
 
   stop(at: unknown, out: ChatEvent[]): void {
-    out.push(...this.#citations.end(at))
+    for (const event of this.#citations.end(at)) out.push(event)
     const open = this.#open.get(at)
     if (!open) return
     if (!open.wroteArguments) this.#addArguments('{}', at, out)
