@@ -21,7 +21,8 @@ const config = `model_list:
 ${Object.entries({ ...lacking, ...taking })
   .map(([name, [model, base]]) => {
     const region = model.startsWith('bedrock/') ? ', aws_region_name: us-east-1' : ''
-    return `  - { model_name: ${name}, proxy_params: { model: "${model}", api_base: "${base}", api_key: canary, drop_params: false${region} } }`
+    const params = `model: "${model}", api_base: "${base}", api_key: canary, drop_params: false${region}`
+    return `  - { model_name: ${name}, proxy_params: { ${params} } }`
   })
   .join('\n')}
 router_settings: { num_retries: 0 }

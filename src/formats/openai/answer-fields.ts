@@ -64,8 +64,8 @@ export const usageChunk = (head: string, usage: Usage): string =>
 export const doneEvent = 'data: [DONE]\n\n'
 
 /**
- * OpenAI's `annotations` entry; undefined for a citation without a URL, which OpenAI has no word for. `base` = the place
- * in the choice's text from which positions are counted; unknown positions are 0.
+ * OpenAI's `annotations` entry; undefined for a citation without a URL, which OpenAI has no word for. `base` = the
+ * place in the choice's text from which positions are counted; unknown positions are 0.
  */
 export function annotation(event: CitationEvent, base = 0): Json | undefined {
   const { url, title, span } = citedSource(event)
