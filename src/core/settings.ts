@@ -42,6 +42,8 @@ export interface Settings {
   readonly headerPrefix: string
   /** Lower-case names of groups -> model names (`model_info.access_groups`). */
   readonly accessGroups: Readonly<Record<string, readonly string[]>>
+  /** What of them was made by API, which names models whosesoever they are; absent = nothing. */
+  readonly sentAccessGroups?: Readonly<Record<string, readonly string[]>>
   /** Models, credentials and access groups may be made by API. */
   readonly storesModels: boolean
   readonly publicModels: PublicModels

@@ -151,3 +151,25 @@ test('a model has to be in the list of the key, the team, the user and the organ
   for (const [lists, model, expected] of cases)
     expect([lists, model, may(lists, model)]).toEqual([lists, model, expected])
 })
+
+test("the group of a team's model opens no shared model of its name, and not the other way round", () => {
+  const groupOf = (name: string, info: string) =>
+    `  - { model_name: ${name}, proxy_params: { model: groq/x, api_key: k }, model_info: { ${info} } }\n`
+  const index = indexOf({
+    text: `model_list:\n${entry('fast')}${groupOf('own', 'team_id: t, team_public_model_name: fast, access_groups: [g]')}
+${groupOf('slow', 'access_groups: [shared]')}${groupOf('slow', 'team_id: t')}`,
+  })
+  const ofTeam = (...models: string[]) =>
+    ({ ...callerFor(...models), team: { id: 't', models: [] } }) as unknown as Caller
+  const kindOf = (caller: Caller, model: string) => {
+    const found = callableDeployments(caller, model, index.of(caller))
+    return found instanceof GatewayError ? found.kind : found.map(one => one.teamId)
+  }
+  expect(kindOf(callerFor('g'), 'fast')).toBe('model-forbidden')
+  expect(kindOf(ofTeam('g'), 'fast')).toEqual(['t'])
+  expect(kindOf(callerFor('shared'), 'slow')).toEqual([undefined])
+  expect(kindOf(ofTeam('shared'), 'slow')).toBe('model-forbidden')
+  // The list of all groups is for those who manage them.
+  expect(Object.keys(index.of(callerFor()).settings.accessGroups)).toEqual(['shared'])
+  expect(Object.keys(index.of(admin).settings.accessGroups)).toEqual(['g', 'shared'])
+})

@@ -6,6 +6,7 @@ import type { Caller } from '../../core/caller.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { ModelDirectory } from '../../core/model-directory.ts'
 import type { Settings } from '../../core/settings.ts'
+import { withGroupsAmong } from './access-groups.ts'
 
 /** Makes the deployment of one model from that of a pattern, with that model's prices, abilities and profile. */
 type ExpandPattern = (pattern: Deployment, modelName: string, model: string) => Deployment
@@ -48,7 +49,10 @@ function withOwn(shared: readonly Deployment[], own: readonly Deployment[]): rea
  * cached.
  */
 export class ModelIndex implements ModelDirectory {
+  /** With the access groups of the deployments that are seen here. */
   readonly settings: Settings
+  /** With those of all. */
+  readonly #all: Settings
   readonly catalogued: ModelDirectory['catalogued']
   readonly deployments: readonly Deployment[]
   /** By team; undefined = no model is a team's alone. */
@@ -71,10 +75,12 @@ export class ModelIndex implements ModelDirectory {
     view: View = {},
   ) {
     this.catalogued = catalogued
-    this.settings = settings
     this.#expandPattern = expandPattern
     this.#teams = view.isPart === true ? undefined : teamsIn(settings.deployments)
     this.deployments = view.deployments ?? sharedOf(settings.deployments)
+    this.#all = settings
+    const seesAll = view.byIdAlone !== undefined || this.deployments === settings.deployments
+    this.settings = seesAll ? settings : withGroupsAmong(this.deployments, settings)
     for (const one of view.byIdAlone ?? none) pushTo(this.#byId, one.id, one)
     for (const deployment of this.deployments) {
       if (deployment.modelName.includes('*')) this.#wildcards.push(deployment)
@@ -110,12 +116,12 @@ export class ModelIndex implements ModelDirectory {
   #view(teamId: string | undefined): ModelIndex {
     let view = this.#views.get(teamId)
     if (!view) {
-      const { settings, catalogued } = this
+      const { catalogued } = this
       const part =
         teamId === undefined
           ? { byIdAlone: [...this.#teams!.values()].flat() }
           : { deployments: withOwn(this.deployments, this.#teams!.get(teamId)!) }
-      view = new ModelIndex(settings, this.#expandPattern, catalogued, { ...part, isPart: true })
+      view = new ModelIndex(this.#all, this.#expandPattern, catalogued, { ...part, isPart: true })
       this.#views.set(teamId, view)
     }
     return view

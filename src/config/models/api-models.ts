@@ -18,7 +18,8 @@ import { secretFields } from '../file/secret-fields.ts'
 import { translateNames } from '../file/translate-names.ts'
 import type { Finding, Path } from '../file/reading.ts'
 import { identityFields } from './deployment-ids.ts'
-import { accessGroups, missingPriceWarnings } from './deployment-lists.ts'
+import { accessGroups } from '../../accounts/models/access-groups.ts'
+import { missingPriceWarnings } from './deployment-lists.ts'
 import { buildDeployment } from './deployments.ts'
 import { apiEnvironment, apiReferenceProblems } from './api-references.ts'
 import { splitSecrets } from './entry-context.ts'
@@ -60,8 +61,14 @@ export class SentModels {
       else served.push(deployment)
     }
     const deployments = [...settings.deployments, ...served]
+    const sentAccessGroups = sentGroups(objects)
     return {
-      settings: { ...settings, deployments, accessGroups: withSentGroups(deployments, objects) },
+      settings: {
+        ...settings,
+        deployments,
+        accessGroups: accessGroups(deployments, sentAccessGroups),
+        sentAccessGroups,
+      },
       notServed,
     }
   }
@@ -256,14 +263,7 @@ function toProblem(path: Path, message: string): Problem {
 const shownProblem = ({ path, message }: ReadEntry['problems'][number]): string =>
   path.length === 0 ? message : `${path.join('.')}: ${message}`
 
-/** Groups of the file and of the deployments, with those made by API. */
-function withSentGroups(
-  deployments: readonly Deployment[],
-  objects: readonly ConfiguredObject[],
-): Settings['accessGroups'] {
-  const groups: Record<string, readonly string[]> = accessGroups(deployments)
-  for (const { kind, name, body } of objects)
-    if (kind === 'access_group')
-      groups[name] = [...new Set([...(Object.hasOwn(groups, name) ? groups[name]! : []), ...(body.models as string[])])]
-  return groups
+function sentGroups(objects: readonly ConfiguredObject[]): Settings['accessGroups'] {
+  const groups = objects.filter(({ kind }) => kind === 'access_group')
+  return Object.fromEntries(groups.map(({ name, body }) => [name, body.models as string[]]))
 }

@@ -1,4 +1,4 @@
-/** What is said of several deployments together: prices that are missing, access groups. */
+/** What is said of several deployments together: prices that are missing. */
 import type { Deployment } from '../../core/deployment.ts'
 
 /** Model names in one warning. */
@@ -26,15 +26,4 @@ function lacksPrice({ prices, mode }: Deployment): boolean {
   const isText = mode === 'chat' || mode === 'completion'
   if ((image ?? character ?? audioSecond ?? searchUnit ?? request) !== undefined && !isText) return false
   return input === undefined || (isText && output === undefined)
-}
-
-/** The groups that deployments name in `access_groups`, with the names of their models. */
-export function accessGroups(deployments: readonly Deployment[]): Record<string, string[]> {
-  const groups = new Map<string, Set<string>>()
-  for (const { info, modelName } of deployments)
-    for (const group of (info.access_groups as string[] | undefined) ?? []) {
-      const names = groups.get(group) ?? new Set()
-      groups.set(group, names.add(modelName))
-    }
-  return Object.fromEntries([...groups].map(([group, names]) => [group, [...names]]))
 }

@@ -121,7 +121,7 @@ function checkNarrower(
   link: DerivedLink,
   { caller, services }: { caller: Caller; services: Services },
 ): void {
-  const { settings } = services.current
+  const { settings } = services.current.models.of(caller)
   for (const model of fields.models ?? [])
     if (!model.includes('*') && !mayCall(caller, model, settings))
       throw wider('models', `this key may not use the model '${shownModel(model)}'`)

@@ -48,11 +48,11 @@ export const modelGroupInfo: Endpoint = {
   },
   handle(request, services, caller) {
     const { model_group: only } = readQuery(request, groupQuery())
-    const { settings } = services.current
-    const visible = usableDeployments(caller!, services.current.models.of(caller!))
+    const own = services.current.models.of(caller!)
+    const visible = usableDeployments(caller!, own)
     const groups = Map.groupBy(visible, one => one.modelName)
     const names = only === undefined ? [...groups.keys()] : [only].filter(name => groups.has(name))
-    const seen = about(services, alias => mayCall(caller!, alias, settings))
+    const seen = about(services, alias => mayCall(caller!, alias, own.settings))
     return jsonAnswer({ data: names.map(name => groupEntry(name, groups.get(name)!, seen)) })
   },
 }

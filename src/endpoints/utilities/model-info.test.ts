@@ -16,8 +16,9 @@ const deployment = {
   target: { provider: { name: 'p' }, model: 'x', baseUrl: 'http://user:p@ss-canary@host:1/v1?key=query-canary' },
 }
 // Configurations are refused with such an address; what the environment says is not.
+const settings = { accessGroups: {}, deployments: [deployment] }
 const services = {
-  current: { settings: { accessGroups: {}, deployments: [deployment] } },
+  current: { settings, models: { of: () => ({ settings, deployments: settings.deployments }) } },
   configured: { objects: () => [] },
   clock: { epochMs: () => 0 },
 } as unknown as Services

@@ -1,6 +1,6 @@
 /** What is behind the names of models: deployments one by one, and in pages. */
 import { z } from 'zod'
-import { mayCall } from '../../accounts/models/model-access.ts'
+import { mayCall, usableDeployments } from '../../accounts/models/model-access.ts'
 import { priceFields } from '../../accounts/costs/price-keys.ts'
 import { pricesAt } from '../../accounts/costs/price-variants.ts'
 import { mayReadAll } from '../../accounts/rights.ts'
@@ -36,8 +36,8 @@ const pagesQuery = lazy(() =>
 
 /** Those of other teams are shown to readers of everything. */
 function visible({ current: { settings, models } }: Services, caller: Caller): readonly Deployment[] {
-  const seen = mayReadAll(caller) ? settings : models.of(caller)
-  return seen.deployments.filter(one => mayCall(caller, one.modelName, settings))
+  if (!mayReadAll(caller)) return usableDeployments(caller, models.of(caller))
+  return settings.deployments.filter(one => mayCall(caller, one.modelName, settings))
 }
 
 /** GET /model/info: the deployments behind the names. Keys are never shown, addresses to administrators only. */
