@@ -83,7 +83,14 @@ test('where a gateway has its files does not change with permissions', () => {
   expect(keepPrivate(inside)).toBe('closed')
 })
 
-test('a directory or a link that another user put into the shared one is refused', () => {
+test('a data directory of the same name may be a link, where others cannot put one', () => {
+  chmodSync(parent, 0o755)
+  mkdirSync(join(parent, 'elsewhere'), { mode: 0o700 })
+  symlinkSync(join(parent, 'elsewhere'), join(parent, 'modelgate'))
+  expect(keepPrivate(directoryFor(join(parent, 'modelgate')))).toBe('private')
+})
+
+test('a link in the shared directory is refused', () => {
   const directory = openDirectory([], 0o1777)
   mkdirSync(join(parent, 'elsewhere'), { mode: 0o700 })
   symlinkSync(join(parent, 'elsewhere'), join(directory, 'modelgate'))
@@ -91,6 +98,14 @@ test('a directory or a link that another user put into the shared one is refused
 })
 
 /** Only root can be two users. */
+test.if(process.getuid?.() === 0)('a directory that another user put into the shared one is refused', () => {
+  const directory = openDirectory([], 0o1777)
+  mkdirSync(join(directory, 'modelgate'), { mode: 0o700 })
+  expect(keepPrivate(directoryFor(directory))).toBe('private')
+  chownSync(join(directory, 'modelgate'), 4141, 4141)
+  expect(() => keepPrivate(directoryFor(directory))).toThrow('belongs to another user (4141)')
+})
+
 test.if(process.getuid?.() === 0)(
   'a volume of root with the group of the gateway is served by another user',
   async () => {
@@ -107,7 +122,7 @@ test.if(process.getuid?.() === 0)(
       chmodSync(first.used, 0o2770)
       expect(startAs(4141, 4242, volume)).toMatchObject({ used: first.used, privacy: 'closed', uid: 4141 })
       chmodSync(first.used, 0o2770)
-      expect(() => startAs(5151, 4242, volume)).toThrow('as its owner')
+      expect(() => startAs(5151, 4242, volume)).toThrow('belongs to another user (4141)')
       rmSync(volume, { recursive: true })
     }
   },

@@ -5,11 +5,12 @@
  * that was made by hand (`private-directory.test.ts`). Cost: two `stat` at the start, one more for each file of a
  * directory that others can enter.
  */
-import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, statSync } from 'node:fs'
 import type { Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 const ofOthers = 0o077
+const writableByOthers = 0o022
 const sticky = 0o1000
 /** A directory with one of these is a gateway's own. */
 const ownNames = ['lock.sqlite', 'modelgate.sqlite', 'journal']
@@ -44,8 +45,7 @@ export function keepPrivate(directory: string): Privacy {
   const made = mkdirSync(directory, { recursive: true, mode: 0o700 }) !== undefined
   const parent = statSync(dirname(directory))
   const isInside = basename(directory) === insideName && isOpen(parent)
-  // Others that may write in the directory around it could make it a way to another place.
-  if (isInside && lstatSync(directory).isSymbolicLink()) throw new Error(`${directory} is a link: remove it`)
+  if (isInside && (parent.mode & writableByOthers) !== 0) refuseForeign(directory)
   const stats = statSync(directory)
   if (!isOpen(stats)) return made && isInside ? 'made-inside' : 'private'
   if (!isOurs(directory, stats))
@@ -63,6 +63,33 @@ export function keepPrivate(directory: string): Privacy {
   for (const name of readdirSync(directory))
     if (ownNames.some(own => name.startsWith(own))) closeToOthers(join(directory, name))
   return made && isInside ? 'made-inside' : 'closed'
+}
+
+/**
+ * Others that may write in the directory around it could have made it a way to another place, or their own, in which
+ * they read and replace whatever is written; a gateway that runs as root would not even notice. Throws with the remedy.
+ */
+function refuseForeign(directory: string): void {
+  if (lstatSync(directory).isSymbolicLink()) throw new Error(`${directory} is a link: remove it`)
+  const { uid } = statSync(directory)
+  // A network's file system may give what root makes to another user: then new entries are that user's, too.
+  if (uid === process.getuid?.() || uid === ownerOfNew(directory)) return
+  throw new Error(
+    `${directory} belongs to another user (${uid}), who can read and replace what is in it: if an earlier gateway ` +
+      'made it, give it to this user (chown -R); else give another directory with --data-dir',
+  )
+}
+
+/** Whose a new entry of the directory is; undefined = none can be made. */
+function ownerOfNew(directory: string): number | undefined {
+  try {
+    const entry = mkdtempSync(join(directory, '.owner-'))
+    const { uid } = statSync(entry)
+    rmdirSync(entry)
+    return uid
+  } catch {
+    return undefined
+  }
 }
 
 /** undefined = it is no directory, or this user cannot see it. */
