@@ -15,6 +15,8 @@ export interface RefusalText {
   readonly codes: readonly string[]
   /** Its sentences. */
   readonly message: string
+  /** Whether these words of a sentence may be the client's own, which the host repeats; absent = they are not. */
+  isEcho?(this: void, words: string): boolean
 }
 
 /** Codes that stand for a kind unless the words say more; they say more than the status. */
@@ -172,6 +174,19 @@ const ofFailures: readonly RefusalKind[] = [
   'rate',
 ]
 
+/**
+ * Kinds for which a deployment cools down or its account is blamed. Hosts repeat a wrong field or value (`Unknown
+ * parameter: '...'`): no client is to bring these about by the words that it sends.
+ */
+const blaming: ReadonlySet<RefusalKind> = new Set([
+  'unknown-model',
+  'bad-key',
+  'no-credit',
+  'rate',
+  'overloaded',
+  'timeout',
+])
+
 /** The kind of an error. `failed` = nothing is known but that the upstream failed. */
 export function refusalOf(text: RefusalText): RefusalKind {
   const codes = text.codes.map(code => code.toLowerCase())
@@ -180,7 +195,9 @@ export function refusalOf(text: RefusalText): RefusalKind {
   if (certain) return certain
   const known = kindByStatus(own, text.status)
   const kind = firstOf(codes, usualCodes) ?? known ?? firstOf(codes, vagueCodes) ?? 'failed'
-  return byWords(text, own, refinementsOf(kind, text.status)) ?? kind
+  // Of any other kind the upstream is to blame anyway.
+  const isEcho = kind === 'refused' ? text.isEcho : undefined
+  return byWords(text, own, refinementsOf(kind, text.status), isEcho) ?? kind
 }
 
 function refinementsOf(kind: RefusalKind, status: number | undefined): readonly RefusalKind[] {
@@ -193,11 +210,15 @@ function byWords(
   { host, status, message }: RefusalText,
   own: readonly Refusal[],
   allowed: readonly RefusalKind[],
+  isEcho: RefusalText['isEcho'],
 ): RefusalKind | undefined {
   if (message === '' || allowed.length === 0) return undefined
-  const said = (rows: readonly Refusal[]) =>
-    rows.find(({ kind, words }) => allowed.includes(kind) && words?.test(message) === true)?.kind
-  const listed = (words: Words) => words.find(([kind, said]) => allowed.includes(kind) && said.test(message))?.[0]
+  const means = (kind: RefusalKind, words: RegExp | undefined): boolean => {
+    const found = allowed.includes(kind) ? words?.exec(message) : undefined
+    return found != null && !(blaming.has(kind) && isEcho?.(found[0]) === true)
+  }
+  const said = (rows: readonly Refusal[]) => rows.find(({ kind, words }) => means(kind, words))?.kind
+  const listed = (list: Words) => list.find(([kind, words]) => means(kind, words))?.[0]
   return (
     said(own) ??
     said(foreign(host)) ??

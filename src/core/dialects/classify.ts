@@ -42,14 +42,16 @@ export interface UpstreamError extends ReportedError {
   readonly host: string
   /** Of the status line; absent = the error stands in an answer that was announced as a success. */
   readonly status?: number
+  /** As in `RefusalText`. */
+  isEcho?(this: void, words: string): boolean
 }
 
 /** The fault that the error is. The message is the upstream's own. */
-export function classify({ host, status, body, name, kind: usual }: UpstreamError): UpstreamFault {
+export function classify({ host, status, body, name, kind: usual, isEcho }: UpstreamError): UpstreamFault {
   const error = readErrorBody(body)
   const stated = status ?? error.status
   const codes = name === undefined || name === '' ? error.codes : [name, ...error.codes]
-  const refusal = refusalOf({ host, status: stated, codes, message: error.message })
+  const refusal = refusalOf({ host, status: stated, codes, message: error.message, ...(isEcho && { isEcho }) })
   const kind = refusal === 'failed' && usual ? usual : kinds[refusal]
   const missing = stated === undefined ? 'the upstream failed' : `the upstream answered with the status ${stated}`
   const message = error.message || missing

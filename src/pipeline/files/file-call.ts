@@ -112,7 +112,7 @@ class Sender {
   async #success({ deployment }: FileCall, exchange: UpstreamExchange): Promise<UpstreamResponse> {
     const response = await exchange.response
     if (response.status < 200 || response.status >= 300)
-      throw await readFault(deployment, response, this.#parts.clock.epochMs())
+      throw await readFault(deployment, response, this.#parts.clock.epochMs(), undefined)
     return response
   }
 }

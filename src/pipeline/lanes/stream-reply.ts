@@ -333,7 +333,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
       return this.#reject(failure)
     }
     if (this.#phase === 'closed') return
-    const error = judged(failure, this.#deployment)
+    const error = judged(failure, this.#deployment, this.#control.call.sentBody)
     this.#control.settle(outcome, 200, error)
     const event = this.#source.relay.errorEvent(error)
     // Audio cannot carry an error: only a cut connection shows that it is incomplete.

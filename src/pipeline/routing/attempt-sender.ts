@@ -50,7 +50,7 @@ export class AttemptSender {
         this.#send(call, { ...attempt, ...next }, { ...deployment, timeouts: { ...timeouts, totalMs } }),
       admit: () => admitRepeat(policies, call, check.isSeries),
       answered: status => (call.upstreamStatus = status),
-      fault: response => readFault(deployment, response, clock.epochMs()),
+      fault: response => readFault(deployment, response, clock.epochMs(), attempt.body),
     })
   }
 

@@ -137,9 +137,9 @@ export class DeploymentAttempts implements AttemptListener {
   }
 
   /** Apart from `#answer`, as what follows: what a closure captures is allocated whenever its function is entered. */
-  #fault({ deployment, response }: UpstreamAnswer, receiver: ReplyReceiver): void {
+  #fault({ deployment, response, attempt }: UpstreamAnswer, receiver: ReplyReceiver): void {
     const failed = (thrown: unknown): void => receiver.failed(thrown)
-    readFault(deployment, response, this.#parts.clock.epochMs()).then(failed, failed)
+    readFault(deployment, response, this.#parts.clock.epochMs(), attempt.body).then(failed, failed)
   }
 
   #streamTo(control: CallControl, arrived: UpstreamAnswer, receiver: ReplyReceiver): void {
@@ -251,7 +251,7 @@ export class DeploymentAttempts implements AttemptListener {
     const { call } = control
     this.#used(control, thrown instanceof Unsuitable ? undefined : call)
     control.failed(this.#parts.clock.monotonicMs())
-    const error = judged(thrown instanceof Unsuitable ? thrown.error : thrown, deployment)
+    const error = judged(thrown instanceof Unsuitable ? thrown.error : thrown, deployment, call.sentBody)
     reportAttempt(this.#parts.policies, call, deployment, error)
     // After the end of the call nothing more is counted: its client has left.
     if (!control.attempting) return error

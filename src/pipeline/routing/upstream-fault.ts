@@ -4,7 +4,7 @@ import { classify, frameworkError, namedError } from '../../core/dialects/classi
 import type { UpstreamError } from '../../core/dialects/classify.ts'
 import { readErrorBody } from '../../core/dialects/error-body.ts'
 import { faults, GatewayError, toGatewayError } from '../../core/errors.ts'
-import type { UpstreamResponse } from '../../core/transport.ts'
+import type { BodyPiece, UpstreamResponse } from '../../core/transport.ts'
 import { isObject, jsonOrText, parsedJson } from '../../lib/json/json-values.ts'
 import { withoutPrivateAddresses } from '../../lib/private-addresses.ts'
 import { Secret } from '../../lib/secret.ts'
@@ -15,11 +15,15 @@ const messageLengthMax = 2000
 const searchedLengthMax = 2 * messageLengthMax
 const retryAfterMsMax = 60 * 60 * 1000
 
+/** What was sent to the upstream; undefined = nothing of it can be in an error. */
+type Sent = readonly BodyPiece[] | undefined
+
 /** Reads an answer without success and returns its error. */
 export async function readFault(
   deployment: Deployment,
   response: UpstreamResponse,
   epochMs: number,
+  sent: Sent,
 ): Promise<GatewayError> {
   const { status } = response
   if (status < 400) {
@@ -36,7 +40,7 @@ export async function readFault(
     if (!(cause instanceof GatewayError)) throw cause
   }
   const name = response.header(awsErrorType)?.replace(/[:,].*$/, '')
-  const error = classified(deployment, { status, body, ...(name !== undefined && { name }) })
+  const error = classified(deployment, { status, body, ...(name !== undefined && { name }) }, sent)
   error.retryAfterMs = retryAfterMs(response, epochMs) ?? error.retryAfterMs
   return error
 }
@@ -44,8 +48,9 @@ export async function readFault(
 /** AWS says the name of a whole answer's exception in this header. */
 const awsErrorType = 'x-amzn-errortype'
 
-function classified(deployment: Deployment, error: Omit<UpstreamError, 'host'>): GatewayError {
-  const { kind, message, ...more } = classify({ host: deployment.target.provider.name, ...error })
+function classified(deployment: Deployment, error: Omit<UpstreamError, 'host'>, sent: Sent): GatewayError {
+  const isEcho = (words: string) => holds(sent, words)
+  const { kind, message, ...more } = classify({ host: deployment.target.provider.name, ...error, isEcho })
   return new GatewayError(kind, clean(message, deployment), {
     ...more,
     retryAfterMs: cappedMs(more.retryAfterMs),
@@ -53,13 +58,25 @@ function classified(deployment: Deployment, error: Omit<UpstreamError, 'host'>):
   })
 }
 
+/** Whether the words are in the texts of what was sent, which may be written with escapes. */
+function holds(sent: Sent = [], words: string): boolean {
+  const any = new RegExp(words.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`), 'i')
+  return sent.some(piece => {
+    if (!(piece instanceof Uint8Array)) return false
+    const text = new TextDecoder().decode(piece)
+    const plain = text.replace(/\\u([\da-f]{4})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)))
+    return any.test(plain.replace(/\\(["\\/])/g, '$1'))
+  })
+}
+
 /**
  * What an attempt failed with, judged by who knows the host: an error that an answer with status 200 held is classified
  * as that of a status line is, and the message holds neither the gateway's secrets nor private addresses.
  */
-export function judged(thrown: unknown, deployment: Deployment): GatewayError {
+export function judged(thrown: unknown, deployment: Deployment, sent: Sent): GatewayError {
   const error = toGatewayError(thrown)
-  if (error.reported) return deploymentFault(classified(deployment, error.reported).withUsage(error.usage), deployment)
+  if (error.reported)
+    return deploymentFault(classified(deployment, error.reported, sent).withUsage(error.usage), deployment)
   error.message = clean(error.message, deployment)
   return deploymentFault(error, deployment)
 }
