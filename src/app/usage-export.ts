@@ -6,6 +6,7 @@ import type { ExportDestination, StripeMeter, UsageExportSettings } from '../cor
 import type { GivenUpRow, UsageOutbox, WaitingRow } from '../core/ledger/usage-outbox.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { webhookHeaders } from './webhook-signature.ts'
 
 const pollMs = 1000
 const timeouts = { connectMs: 5000, firstByteMs: 20_000, idleMs: 10_000, totalMs: 30_000 }
