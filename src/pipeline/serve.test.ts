@@ -8,6 +8,7 @@ import { openaiChat } from '../formats/openai/chat/index.ts'
 import { callPolicies } from './admission/admission.ts'
 import { createCallModel } from './serve.ts'
 import type { ServeParts } from './serve.ts'
+import { sharedByAll } from '../../tests/support/model-directory.ts'
 
 function requestOf(client: AbortSignal) {
   return internalRequest({
@@ -26,7 +27,7 @@ function partsWith(own: Partial<Policy>, run: ServeParts['router']['run']) {
   const parts = {
     policies: callPolicies([{ name: 'own', stage: 'body', ...own, settled: end => void ends.push(end.outcome) }]),
     clock: { monotonicMs: () => 0, epochMs: () => 0 },
-    current: { models: { settings: { headerPrefix: 'x-proxy', bodyBytesMax: 1000 } } },
+    current: { models: sharedByAll({ settings: { headerPrefix: 'x-proxy', bodyBytesMax: 1000 } }) },
     router: { run },
   } as unknown as ServeParts
   return { ends, parts }

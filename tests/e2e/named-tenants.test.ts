@@ -147,7 +147,7 @@ test('the row of a refused call is none of the customer or of the tag that it na
   await call(keys.blue, { body: { user: 'of-red', tags: ['kept'] } })
   await call(keys.blue, { body: { user: 'kept', tags: ['tag-of-red'] } })
   const rows = await gateway.rows()
-  const ofBlue = rows.filter(row => row.team_id === 'blue' && row.status === 403 && row.call_type !== 'files')
+  const ofBlue = rows.filter(row => row.team_id === 'blue' && row.status === 403 && row.operation !== 'files')
   expect(ofBlue.length).toBeGreaterThan(0)
   expect(ofBlue.filter(row => row.end_user === 'of-red' || JSON.stringify(row).includes('tag-of-red'))).toEqual([])
 })

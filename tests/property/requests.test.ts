@@ -429,9 +429,15 @@ const geminiTrip: Trip = {
       role: message.role === 'developer' ? 'system' : message.role,
       parts: message.parts
         .filter(part => part.type !== 'reasoning')
-        .map(part => (part.type === 'tool-result' ? { ...part, name: '' } : part)),
+        .map(part => (part.type === 'tool-result' ? { ...part, name: '' } : part))
+        // A step of another vendor's history is sent with Google's word for that.
+        .map(part => (part.type === 'tool-call' ? without(part, 'signature') : part)),
     })),
   }),
+}
+
+function without<Value extends object>(value: Value, name: string): Value {
+  return Object.fromEntries(Object.entries(value).filter(([key]) => key !== name)) as Value
 }
 
 /** Neighbours of one role, as one message; results stay by themselves, in the order of their calls. */
@@ -516,11 +522,16 @@ const anthropicTrip: Trip = {
     includeUsage: true,
     extra: {},
     // Of a strict tool's schema only what Claude enforces is sent; what is lost by that is reported.
-    tools: request.tools?.map(tool => (tool.strict ? { ...tool, parameters: {} } : tool)),
+    tools: request.tools
+      ?.map(tool => (tool.strict ? { ...tool, parameters: {} } : tool))
+      .map(tool => without(tool, 'cache')),
     messages: turns(request.messages).map(message => ({
       ...message,
       role: message.role === 'developer' ? 'system' : message.role,
-      parts: message.parts.map(part => (part.type === 'tool-result' ? { ...part, name: '' } : part)),
+      parts: message.parts
+        .map(part => (part.type === 'tool-result' ? { ...part, name: '' } : part))
+        // Four marks at most are sent (src/providers/anthropic).
+        .map(part => without(part, 'cache')),
     })),
   }),
 }

@@ -144,6 +144,7 @@ test('a key whose name sounds secret is one, or is known to be none', () => {
     'prices.public_key',
     'settings.cost_terms.keys',
     'general_settings.jwt_auth.public_key_ttl',
+    'general_settings.jwt_auth.accept_id_tokens',
     ...['max_keys_per_user', 'max_key_age', 'key_rotation_grace', 'key_reminders', 'agent_token_minutes'],
     ...['max_stored_objects_per_key', 'max_stored_mb_per_key', 'secret_file_directories', 'secret_refresh_seconds'],
     'alert_to_email.key_alerts',

@@ -11,6 +11,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { readBody, readJsonBody } from '../../core/request.ts'
 import type { Client } from '../../core/request.ts'
 import { responsesCreate, responsesRetrieve } from './responses.ts'
+import { sharedByAll } from '../../../tests/support/model-directory.ts'
 
 type Json = Record<string, any>
 
@@ -33,7 +34,10 @@ function servicesWith(
   detached: Partial<Services['detached']> = {},
 ): Services {
   return {
-    current: { settings: { bodyBytesMax: 1_000_000, headerPrefix: 'x-proxy' }, models: { resolve: () => [] } },
+    current: {
+      settings: { bodyBytesMax: 1_000_000, headerPrefix: 'x-proxy' },
+      models: sharedByAll({ resolve: () => [] }),
+    },
     callModel: callModelWith(() => answerOf(answer())),
     responses: { admit: async () => {}, ...store },
     detached,

@@ -19,6 +19,7 @@ import { runEndpoints } from './runs.ts'
 import { threadEndpoints } from './threads.ts'
 import { watchRuns } from '../../pipeline/background/run-watch.ts'
 import { until } from '../../../tests/support/until.ts'
+import { sharedByAll } from '../../../tests/support/model-directory.ts'
 
 type Json = Record<string, any>
 
@@ -66,7 +67,7 @@ const services = (more: Partial<Services> = {}): Services =>
   ({
     current: {
       settings: { bodyBytesMax: 10_000, headerPrefix: 'x-proxy' },
-      models: { settings: { accessGroups: {} }, resolve: () => [{}] },
+      models: sharedByAll({ settings: { accessGroups: {} }, resolve: () => [{}] }),
     },
     callModel: async (request: HttpRequest) => answerOf(await answer(request)),
     assistants: store,
