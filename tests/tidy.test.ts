@@ -93,6 +93,7 @@ test('every provider, policy and endpoint is registered', () => {
     'providers/fault.ts',
     'providers/json.ts',
     'providers/image-urls.ts',
+    'providers/refused-media.ts',
     'providers/catalog.ts',
     'providers/block-citations.ts',
     'endpoints/router.ts',

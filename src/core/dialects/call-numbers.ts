@@ -1,4 +1,4 @@
-/** Which tool call of an answer in OpenAI's dialect a piece of it belongs to, and under which id clients get the call. */
+/** To which tool call of an answer in OpenAI's dialect a piece of it belongs, and under which id clients get it. */
 import type { Json } from '../../lib/json/json-values.ts'
 import { textOf } from '../../lib/json/json-values.ts'
 import { readCallId } from './call-signature.ts'

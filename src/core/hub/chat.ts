@@ -12,8 +12,8 @@ export interface CacheControl {
 }
 
 /**
- * Bytes by reference or inline; `data` is base64. `field` = where the client wrote the URL, or bytes of another kind than
- * that of their field, for errors.
+ * Bytes by reference or inline; `data` is base64. `field` = where the client wrote the URL, or bytes of
+ * another kind than that of their field, for errors.
  */
 export type Source =
   | { readonly url: string; readonly field?: string }

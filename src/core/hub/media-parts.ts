@@ -1,5 +1,5 @@
 /**
- * Pictures, sounds and documents as the parts that their media types say, whatever field of the client's dialect they
+ * Pictures, sounds and documents as the parts that their media types say, in which field of the client's dialect they
  * came in: each upstream then gets the part that its API has for the type.
  */
 import { isUtf8 } from 'node:buffer'

@@ -96,7 +96,7 @@ export class ChunkRepairs {
   }
 }
 
-/** OpenAI's word; null where a choice goes on, for which some hosts write `""` or `"null"`; undefined = it is absent. */
+/** OpenAI's word; null where a choice goes on, for which some hosts write `""` or `"null"`; undefined = absent. */
 function shownReason(choice: Json, { seen }: { seen: boolean }, legacy: boolean): unknown {
   const { finish_reason: reason } = choice
   if (typeof reason !== 'string') return reason

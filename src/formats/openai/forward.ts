@@ -81,8 +81,8 @@ function answerOf(bytes: Uint8Array, reading: Reading): ForwardedAnswer {
 
 /**
  * Nearly every answer: parsed by the platform, changed as text. Costs a quarter of the outline's time and
- * garbage. Undefined = the place of the model's name is not certain, something has to be put right, or the JSON is none:
- * the outline decides.
+ * garbage. Undefined = the place of the model's name is not certain, something has to be put right, or the JSON is
+ * none: the outline decides.
  */
 function forwardSmall(bytes: Uint8Array, { publicModel, shape, client }: Reading): ForwardedAnswer | undefined {
   let text: string

@@ -1,8 +1,8 @@
 /**
  * A stream of OpenAI's dialect on its way to a client of the same dialect. Each chunk is judged as strictly as on the
  * translate lane: it is parsed, unless it differs from one before it only in its text (chunk-template.ts). What goes
- * out are the very bytes of the upstream, in which only the model's name is replaced, what the client did not ask for is
- * left out, and what strict clients cannot read is put right (chat-repairs.ts).
+ * out are the very bytes of the upstream, in which only the model's name is replaced, what the client did not ask for
+ * is left out, and what strict clients cannot read is put right (chat-repairs.ts).
  */
 import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'

@@ -56,7 +56,10 @@ export function undeclaredType(data: string, filename: unknown): string {
   return mediaTypeOfData(named === unknownType ? 'application/pdf' : named, data)
 }
 
-/** Whether a data: URL, or the bare base64 of a file, either of which may be cut, holds bytes of another kind than its field is for. */
+/**
+ * Whether a data: URL, or the bare base64 of a file, either of which may be cut, holds bytes of another kind than its
+ * field is for.
+ */
 export function isMisplacedUrl(kind: MediaKind, url: unknown): boolean {
   if (typeof url !== 'string') return false
   // Files come as bare base64, too.

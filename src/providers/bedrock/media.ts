@@ -54,7 +54,10 @@ const audioFormats: ReadonlySet<string> = new Set([
 ])
 const documentNameLengthMax = 200
 
-/** Throws `unprocessable` for formats and `invalid-request` for sources that Converse does not take, like the two functions below. */
+/**
+ * Throws `unprocessable` for formats and `invalid-request` for sources that Converse does not take, like the two
+ * functions below.
+ */
 export function imageBlock(part: Extract<Part, { type: 'image' }>): Json {
   const { source } = part
   const format = formatOf(part, imageFormats, 'PNG, JPEG, GIF or WebP')

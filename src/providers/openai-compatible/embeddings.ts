@@ -43,7 +43,7 @@ function embeddingsBody(request: EmbeddingsRequest, model: string, row: Embeddin
   return { body: { model, input: request.inputs, ...checkedText.body }, dropped: [...dropped, ...checkedText.dropped] }
 }
 
-/** Vectors in the order of `index`. Throws `upstream-broken` on an invalid or repeated index, and as `readVector` does. */
+/** Vectors in the order of `index`. Throws `upstream-broken` on a wrong or repeated index, and as `readVector` does. */
 function embeddingsResult(body: unknown): EmbeddingsResult {
   const { data, usage } = (body ?? {}) as { data?: unknown; usage?: unknown }
   if (!Array.isArray(data)) throw new GatewayError('upstream-broken', "the upstream's answer has no `data`")

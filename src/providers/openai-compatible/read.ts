@@ -212,8 +212,8 @@ interface OpenCall extends NumberedCall {
 }
 
 /**
- * The events of the tool calls of a choice. A call ends when another begins, unless its arguments are not whole by then:
- * hosts that write several calls at once go on.
+ * The events of the tool calls of a choice. A call ends when another begins, unless its arguments are not whole by
+ * then: hosts that write several calls at once go on.
  */
 class CallEvents {
   readonly #numbers = new CallNumbers()
