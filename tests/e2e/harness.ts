@@ -57,11 +57,16 @@ export interface Gateway {
   readonly dataDirectory: string
   readonly configFile: string
   admin(path: string, body?: unknown): Promise<Response>
-  /** A new virtual key; fields as of POST /key/generate. */
+  /** A new virtual key; fields as of POST /key/generate. Its team and organization are made where they are not there. */
   key(fields?: object): Promise<string>
   rows(query?: string): Promise<LedgerRow[]>
   stop(): Promise<void>
 }
+
+const groupFields = [
+  ['/team/new', 'team_id'],
+  ['/organization/new', 'organization_id'],
+] as const
 
 /** Two are written at each start; room for the calls of most tests. */
 const journalSegmentBytes = 256 * 1024
@@ -142,6 +147,11 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     configFile,
     admin,
     async key(fields = {}) {
+      for (const [path, field] of groupFields)
+        if (Object.hasOwn(fields, field)) {
+          const id = (fields as Record<string, unknown>)[field]
+          await admin(path, { [field]: id, ...(path.startsWith('/org') && { organization_alias: id }) })
+        }
       const made = await admin('/key/generate', fields)
       if (made.status !== 200) throw new Error(await made.text())
       return ((await made.json()) as { key: string }).key

@@ -59,6 +59,25 @@ for (const backend of backends())
       expect(await asked('/key/update', { key, rpm_limit: 4 })).toEqual([200, undefined])
     })
 
+    test('a team or an organization that is not there is refused with its field, and a user who is not there is said', async () => {
+      const key = await gateway.key()
+      for (const field of ['team_id', 'organization_id'])
+        for (const [path, body] of [
+          ['/key/generate', {}],
+          ['/key/update', { key }],
+          ['/key/regenerate', { key }],
+        ] as const) {
+          const answer = await gateway.admin(path, { ...body, [field]: 'nowhere' })
+          const { error } = (await answer.json()) as { error: { param: string } }
+          expect([path, answer.status, error.param]).toEqual([path, 404, field])
+        }
+      expect(((await (await gateway.admin(`/key/info?key=${key}`)).json()) as { key: string }).key).toBeDefined()
+      const made = (await (await gateway.admin('/key/generate', { user_id: 'unmade' })).json()) as {
+        warnings: string[]
+      }
+      expect(made.warnings).toEqual([expect.stringContaining('user_id: there is no user `unmade`')])
+    })
+
     test('control characters are refused by name; a key named by them is simply not there', async () => {
       const refused = await gateway.admin('/key/generate', {
         key_alias: 'a\u0000b',

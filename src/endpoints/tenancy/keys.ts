@@ -19,6 +19,7 @@ import type { KeyUpdateOptions, NewKey, TenancyTransaction } from '../../core/te
 import { readJsonAs } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
 import { forbidden, noSuchKey, shownKeyWithSpend, wrongField } from '../common/answers.ts'
+import { checkGroups } from './common/access.ts'
 import { blockingEndpoints } from './common/blocking-endpoints.ts'
 import { changeableKey, checkKeyChange, checkMaker, grantedKey } from './common/key-rights.ts'
 import { lazy } from '../../lib/lazy.ts'
@@ -126,6 +127,7 @@ async function grantedNew(
   { isService }: { readonly isService: boolean },
 ): Promise<NewKey> {
   const granted = await grantedKey(tx, caller, requestedKey)
+  await checkGroups(tx, granted)
   if (isService && granted.userId !== null)
     throw forbidden('only admins of the team make keys that belong to no user', 'team_id')
   return granted
@@ -151,8 +153,7 @@ async function keyWarnings(
       )
   }
   for (const [field, kind, id] of [
-    ['team_id', 'team', record.teamId],
-    ['organization_id', 'organization', record.organizationId],
+    ['user_id', 'user', record.userId],
     ['budget_id', 'budget', record.budgetId],
   ] as const)
     if (fields[field] && id !== null && !(await tenancy.find(kind, id)))
@@ -206,6 +207,7 @@ function change(
     if (!before) throw noSuchKey()
     checkKeyBounds({ before, changes, bounds: newKeys.bounds, nowMs: services.clock.epochMs() })
     await checkKeyChange(tx, caller, before, changes)
+    await checkGroups(tx, changes)
     return tx.updateKey(id, { ...changes, ...newOwner(caller, before, changes) }, { keysOfUserMax, ...options })
   })
 }
