@@ -10,8 +10,8 @@ interface WebhookMessage {
 }
 
 /**
- * The headers of one attempt. The signature is base64 of the HMAC-SHA-256 of `ID.TIMESTAMP.BODY`; without a secret there
- * is none. `secret` = `whsec_` and base64, or any text.
+ * The headers of one attempt. The signature is base64 of the HMAC-SHA-256 of `ID.TIMESTAMP.BODY`; without a secret
+ * there is none. `secret` = `whsec_` and base64, or any text.
  */
 export function webhookHeaders(secret: string | undefined, { id, atMs, body }: WebhookMessage): Record<string, string> {
   const seconds = String(Math.floor(atMs / 1000))

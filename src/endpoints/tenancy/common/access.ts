@@ -130,8 +130,8 @@ export async function checkOrganization(
 }
 
 /**
- * For those who are no administrators and give tags to keys of this team or organization: throws 403 for one that limits
- * calls and is none of theirs, as calls could spend what it has.
+ * For those who are no administrators and give tags to keys of this team or organization: throws 403 for one that
+ * limits calls and is none of theirs, as calls could spend what it has.
  */
 export async function checkGivenTags(
   tx: Pick<TenancyReader, 'find'>,
