@@ -11,8 +11,8 @@ import type { Gateway } from './harness.ts'
 const lacking = {
   'gemini-2.5': ['gemini/gemini-2.5-flash', '{simulator}/v1beta'],
   cohere: ['cohere/command-a-03-2025', '{simulator}'],
-  groq: ['groq/llama-3.3-70b-versatile', '{simulator}/v1'],
-  cerebras: ['cerebras/gpt-oss-120b', '{simulator}/v1'],
+  groq: ['groq/llama-3.3-70b-versatile', '{simulator}/host/groq/v1'],
+  cerebras: ['cerebras/gpt-oss-120b', '{simulator}/host/cerebras/v1'],
   'claude-3': ['anthropic/claude-3-5-haiku-20241022', '{simulator}'],
   nova: ['bedrock/amazon.nova-pro-v1:0', '{simulator}'],
 } as const

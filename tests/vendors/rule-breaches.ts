@@ -65,6 +65,9 @@ function chatBreaches(rule: ChatRule, body: Json): string[] {
     ...(efforts && 'reasoning_effort' in body && !efforts.includes(String(body.reasoning_effort))
       ? [`reasoning_effort ${String(body.reasoning_effort)}`]
       : []),
+    ...(rule.formatBesideTools === false && String(format.type).startsWith('json') && objectsOf(body.tools).length > 0
+      ? ['response_format beside tools']
+      : []),
     ...(rule.schemas === false && format.type === 'json_schema' ? ['response_format json_schema'] : []),
   ]
 }

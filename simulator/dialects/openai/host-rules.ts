@@ -67,8 +67,12 @@ export function hostBody(host: string, model: string, body: JsonObject): JsonObj
   if (found) throw refusalOf(row?.refusal ?? 'openai', found, model)
   if (rule.schemas === false && isJsonObject(body.response_format) && body.response_format.type === 'json_schema')
     throw new ApiError('This response_format type is unavailable now', { code: 'invalid_request_error' })
+  if (rule.formatBesideTools === false && asksForJson(body) && objectsOf(body.tools).length > 0)
+    throw new ApiError('"tools" is incompatible with "response_format"', { code: 'wrong_api_format' })
   return body.reasoning_effort === 'default' ? { ...body, reasoning_effort: undefined } : body
 }
+
+const asksForJson = ({ response_format: format }: JsonObject): boolean => isJsonObject(format) && format.type !== 'text'
 
 function refusedMember(rule: ChatRule, body: JsonObject): Refused | undefined {
   const { efforts, whileReasoning, defaultEffort } = rule
