@@ -41,9 +41,9 @@ const telling: ReadonlySet<string> = new Set([
   ...list('better bad worse hot cold warm cool long longer short shorter high higher low big bigger small smaller'),
   ...list('early earlier late later easy easier easiest hard harder hardest fast faster fastest slow slower slowest'),
   ...list('old older new newer young younger rich poor strong weak positive negative wet dry full empty alive dead'),
-  ...list('public private internal external input output inner outer front back top bottom upper freeze melt float sink'),
-  ...list('always often sometimes rarely ever today tomorrow yesterday now then morning noon evening night spring summer'),
-  ...list('autumn winter agree agrees agreed legal safe'),
+  ...list('public private internal external input output inner outer front back top bottom upper freeze melt float'),
+  ...list('always often sometimes rarely ever today tomorrow yesterday now then morning noon evening night spring'),
+  ...list('summer autumn winter sink agree agrees agreed legal safe'),
   // Numbers.
   ...list('zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen'),
   ...list('seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million'),
