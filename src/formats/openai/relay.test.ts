@@ -413,3 +413,13 @@ test("Azure's report of filters before the answer gets the id of the answer, cut
   expect(run(empty, cut(azure(filters) + done))).toBe('')
   expect(empty.failure?.kind).toBe('upstream-broken')
 })
+
+test.each(['event: ping\ndata: {}\n\n', 'event: ping\ndata: {"type":"ping"}\n\n', 'data: {"type": "ping"}\n\n'])(
+  'a ping is no event of the answer, and no chunk for clients: %j',
+  ping => {
+    const relay = relayOf()
+    expect(Buffer.from(relay.push(Buffer.from(ping))).toString()).toBe(': ping\n\n')
+    expect(relay.received).toBe(false)
+    expect(run(relayOf(), cut(ping + whole + ping))).toBe(`: ping\n\n${whole}`)
+  },
+)

@@ -32,6 +32,9 @@ const modelPattern = /"model":\s*"[^"\\]*(?:\\.[^"\\]*)*"/
 const nullUsagePattern = /"usage":\s*null/y
 /** As Latin-1, which is how events are looked at. */
 const byteOrderMark = '\xef\xbb\xbf'
+/** A ping keeps the connection alive and is no chunk: it goes on as a comment, which no client takes for one. */
+const pingName = /^event: ?ping\r?$/m
+const pingComment = ': ping\n\n'
 
 interface RelayOptions {
   readonly publicModel: string
@@ -183,6 +186,7 @@ export class OpenaiRelay implements StreamRelay {
     if (data === undefined) return event
     // By the rules of server-sent events this is none; clients that parse it all the same would break.
     if (data === '') return ''
+    if (pingName.test(event)) return pingComment
     if (data.startsWith('[DONE]')) return this.#done(event)
     const chunk = objectIn(data)
     if (chunk) return this.#chunk(event, chunk)
@@ -216,6 +220,7 @@ export class OpenaiRelay implements StreamRelay {
   }
 
   #chunk(event: string, chunk: Json): string {
+    if (chunk.type === 'ping') return pingComment
     this.received = true
     const usage = readChunkUsage(chunk)
     this.usage = usage ?? this.usage
