@@ -170,7 +170,7 @@ const seen = (url: string): Source => ({ url, readOn: '2026-11-29' })
 const claudeCode = 'https://github.com/anthropics/claude-code/issues'
 const googleCloud = 'https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/partner-models/claude'
 
-/** By the name of the provider, and the field. Hosts without a row are sent all of them, or have a dialect of their own. */
+/** By the name of the provider, and the field. Hosts without a row are sent all, or have a dialect of their own. */
 export const claudeHostFields = {
   vertex_ai: {
     diagnostics: { source: seen(`${claudeCode}/82539`) },

@@ -159,8 +159,8 @@ function notWaiting({ body }: AssistantObject): GatewayError {
 }
 
 /**
- * Adds its output to each call; outputs without an id answer the calls that none names, in order. Throws 422 for one that
- * is missing, unknown or given twice.
+ * Adds its output to each call; outputs without an id answer the calls that none names, in order. Throws 422 for one
+ * that is missing, unknown or given twice.
  */
 function withOutputs(step: AssistantObject, outputs: ToolOutputs, atS: number): AssistantObject {
   const { tool_calls: calls } = step.body.step_details as { tool_calls: { id: string; function: Json }[] }

@@ -197,7 +197,7 @@ class TagBlock implements Block {
   }
 }
 
-/** The remainder of the answer, as after Llama's `<|python_tag|>`, or without any opener: '', JSON as Llama 3 writes it. */
+/** The remainder of the answer: after Llama's `<|python_tag|>`, or, without an opener (''), JSON as Llama 3 writes it. */
 class RemainderBlock implements Block {
   readonly #opener: string
   readonly #offered: OfferedTools

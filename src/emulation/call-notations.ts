@@ -133,7 +133,7 @@ function pythonCall(reader: LiteralReader, offered: OfferedTools): ParsedCall {
 }
 
 /**
- * `<function=f><parameter=a>1</parameter></function>`, once or more, or with an object in JSON in place of parameters, as
+ * `<function=f><parameter=a>1</parameter></function>`, once or more, or with a JSON object in place of parameters, as
  * Llama writes it. A value is a string where the schema says so, else
  * the literal it parses as. undefined = the text holds something else.
  */

@@ -32,8 +32,8 @@ export function modelAccess(): Policy {
 }
 
 /**
- * The upstream may ask only what the key may call itself, by the bare name or the one with the vendor. The gateway needs
- * no model of the name: it is the vendor's.
+ * The upstream may ask only what the key may call itself, by the bare name or the one with the vendor. The gateway
+ * needs no model of the name: it is the vendor's.
  */
 function checkOthers({ caller, models, candidates }: Call, others: readonly NamedModel[]): void {
   for (const { name, path } of others) {

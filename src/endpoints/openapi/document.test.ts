@@ -107,6 +107,7 @@ test('every success has a typed body; only redirects, and actions that do not ex
   expect(silent.sort()).toEqual([
     '/gemini/v1/models/{model}',
     '/gemini/v1beta/models/{model}',
+    '/models/{model_id}',
     '/sso/callback',
     '/sso/callback/{provider}',
     '/sso/key/generate',

@@ -23,8 +23,8 @@ export function checkVendorFallbacks(value: unknown, problems: ProblemList): voi
     if (!isObject(entry))
       problems.wrong(
         [field, at],
-        'an object such as {"model": "claude-opus-4-8"} (on this path `fallbacks` is Anthropic\'s; the gateway\'s are ' +
-          'set in `router_settings`, or sent to /v1/chat/completions)',
+        'an object such as {"model": "claude-opus-4-8"} (on this path `fallbacks` is Anthropic\'s; the gateway\'s ' +
+          'are set in `router_settings`, or sent to /v1/chat/completions)',
         entry,
       )
     else if (typeof entry.model !== 'string' || entry.model === '')

@@ -18,8 +18,8 @@ const { checks } = fieldTable(overrideFields)
 const names: ReadonlySet<string> = new Set([...checks.keys(), ...ignoredFields])
 
 /**
- * `own` = the fields that are the gateway's in this dialect. Throws `unprocessable` for one of a wrong shape, in dialects
- * that do not look at them before.
+ * `own` = the fields that are the gateway's in this dialect. Throws `unprocessable` for one of a wrong shape, in
+ * dialects that do not look at them before.
  */
 export function readOverrides(body: JsonBody, own = gatewayFields): RequestOverrides {
   let fields: Json | undefined

@@ -37,7 +37,7 @@ export function generateForward(framing: MakeFraming): ForwardRules {
   }
 }
 
-/** Without the turns that have no parts; undefined = each has some, or none has. Arguments and results keep their digits. */
+/** Without the turns that have no parts; undefined = each has some, or none has. Numbers keep their digits. */
 function filledTurns(body: JsonBody): string | undefined {
   if (!body.has('contents')) return undefined
   const isFilled = ({ parts }: Json): boolean => objectsOrOne(parts).length > 0

@@ -19,8 +19,8 @@ interface ChatRoute {
 
 /**
  * What a client asked for as a Response goes to the upstream as one, where it has them; so do tools of plain text,
- * where it knows these. `clientHeaders` = those that belong to the client's own dialect. undefined = the upstream has no
- * chats.
+ * where it knows these. `clientHeaders` = those that belong to the client's own dialect. undefined = the upstream has
+ * no chats.
  */
 export function chatRoute(
   deployment: Deployment,

@@ -4,8 +4,8 @@ import type { Message, Part } from '../../core/hub/chat.ts'
 type Result = Extract<Part, { type: 'tool-result' }>
 
 /**
- * The messages with the parts of results that `moves` behind them, in the next message of the user or in one of its own:
- * results must be adjacent. The same list where there are none.
+ * The messages with the parts of results that `moves` behind them, in the next message of the user or in one of its
+ * own: results must be adjacent. The same list where there are none.
  */
 export function mediaBehindResults(messages: readonly Message[], moves: (part: Part) => boolean): readonly Message[] {
   if (!messages.some(({ parts }) => parts.some(part => part.type === 'tool-result' && part.parts.some(moves))))

@@ -185,8 +185,8 @@ function mediaOf(part: Part, { fileNames }: ConversationOptions): Json[] {
 }
 
 /**
- * The object for `response`: the result itself where it is a JSON object, else its text under `output` or `error`. Gemini
- * reads `$ref` in it as the name of one of its own parts, and refuses others: data with such names stays text
+ * The object for `response`: the result itself where it is a JSON object, else its text under `output` or `error`.
+ * Gemini reads `$ref` in it as the name of one of its own parts, and refuses others: data with such names stays text
  * (github.com/router-for-me/CLIProxyAPI/issues/6065, github.com/vercel/ai/issues/14369).
  */
 function responseOf(result: Result): Json {

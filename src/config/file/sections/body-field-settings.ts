@@ -49,8 +49,8 @@ export const defaultModelSettings = {
     .min(1)
     .optional()
     .describe(
-      'For moderations without `model`; left out = the first moderation model, else the first guard model, else the one ' +
-        "of OpenAI's where a pattern such as `openai/*` has it.",
+      'For moderations without `model`; left out = the first moderation model, else the first guard model, else the ' +
+        "one of OpenAI's where a pattern such as `openai/*` has it.",
     ),
   image_generation_model: z
     .string()
