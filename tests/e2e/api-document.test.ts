@@ -298,7 +298,7 @@ describe('the API document and the gateway that serves it', () => {
       contents: [{ role: 'user', parts: [{ text: 'use the tool' }] }],
       tools: [{ functionDeclarations: [weather.function] }],
     }
-    for (const base of ['/v1beta', '/v1', '/gemini/v1beta', '/gemini/v1'])
+    for (const base of ['/v1beta', '/v1', '/gemini/v1beta', '/gemini/v1', '/gemini', ''])
       for (const model of chatModels) {
         const path = (action: string) => `${base}/models/{model}:${action}`
         const named = { in: { model } }
@@ -311,7 +311,8 @@ describe('the API document and the gateway that serves it', () => {
         const vectors = { in: { model: 'embedding-model' } }
         await post(path('embedContent'), { content }, vectors)
         await post(path('batchEmbedContents'), { requests: [{ model: 'models/embedding-model', content }] }, vectors)
-        const other = base === '/v1' ? '/v1/models/{model_id}' : `${base}/models/{model}`
+        const isOpenai = base === '/v1' || base === ''
+        const other = `${base}/models/${isOpenai ? '{model_id}' : '{model}'}`
         await post(other, {}, { in: { model: `${model}:paint`, model_id: `${model}:paint` }, status: 404 })
       }
     for (const base of ['/v1beta', '/gemini/v1beta', '/gemini/v1']) {

@@ -146,7 +146,11 @@ const batchEmbedContents = actionAt({
 const otherAction: Endpoint = {
   method: 'POST',
   // The same pattern as that of GET, whose parameter has another name under /v1.
-  paths: [...listBases.map(base => `${base}/models/{model+}`), '/v1/models/{model_id+}', '/models/{model_id+}'],
+  paths: [
+    ...[...listBases, '/gemini'].map(base => `${base}/models/{model+}`),
+    '/v1/models/{model_id+}',
+    '/models/{model_id+}',
+  ],
   ...geminiAccess,
   doc: { operationId: 'refuseOtherModelAction', summary: 'Any other action: refused', tag: 'Gemini' },
   handle(request) {

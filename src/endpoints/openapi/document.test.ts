@@ -105,6 +105,7 @@ test('endpoints name what makes the schema of a request, not the schema', () => 
 test('every success has a typed body; only redirects, and actions that do not exist, have none', () => {
   const silent = operations.filter(one => successOf(one) === undefined).map(one => one.path)
   expect(silent.sort()).toEqual([
+    '/gemini/models/{model}',
     '/gemini/v1/models/{model}',
     '/gemini/v1beta/models/{model}',
     '/models/{model_id}',
