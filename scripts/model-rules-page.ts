@@ -143,7 +143,7 @@ export function modelRulesPage(): string {
         row.sampling,
       ],
     )}`,
-    `## Claude's Messages, at other hosts\n\nOf what Anthropic's API takes. Bedrock has a dialect of its own.\n\n${table(
+    `## Claude's Messages, at other hosts\n\nOf what Anthropic takes. Bedrock has its own dialect.\n\n${table(
       ['host', 'refused field', 'taken', 'read'],
       claudeHostRows.map(([host, name, field]) => [code(host), code(name), takenWhere(field), linked(field.source)]),
     )}`,

@@ -197,7 +197,7 @@ class TagBlock implements Block {
   }
 }
 
-/** The remainder of the answer: after Llama's `<|python_tag|>`, or, without an opener (''), JSON as Llama 3 writes it. */
+/** The remainder of the answer: after Llama's `<|python_tag|>`, or, without an opener (''), JSON as of Llama 3. */
 class RemainderBlock implements Block {
   readonly #opener: string
   readonly #offered: OfferedTools
