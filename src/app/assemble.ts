@@ -321,6 +321,11 @@ function guardrailsOver(
   })
 }
 
+const boundsBy = (tokenizer: Tokenizer) => ({
+  measureInput: createMeasureInput(tokenizer),
+  boundsOf: (call: Call, maxOutputTokens?: number) => boundsUnder(costBounds(call, maxOutputTokens), call),
+})
+
 /** Policies, router and settlement. */
 function assembleCalls(
   { options, store, logger }: AssemblyParts,
@@ -329,7 +334,7 @@ function assembleCalls(
   const uploadDirectory = join(options.dataDirectory, 'uploads')
   const fileCalls = createFileCalls({ transport, clock, uploadDirectory })
   const resolveNamedFiles = namedFilesOf(store, fileCalls)
-  const [decodeInputs, measureInput] = [createDecodeInputs(tokenizer), createMeasureInput(tokenizer)]
+  const decodeInputs = createDecodeInputs(tokenizer)
   const limited = limitsOver(store, current)
   const guardrails = guardrailsOver(transport, limited.budgets, () => callModel)
   const identity = identityParts(store, current, transport)
@@ -366,8 +371,7 @@ function assembleCalls(
   const serving = {
     clock,
     current,
-    measureInput,
-    boundsOf: (call: Call, maxOutputTokens?: number) => boundsUnder(costBounds(call, maxOutputTokens), call),
+    ...boundsBy(tokenizer),
     policies,
     router,
     uploadDirectory,
