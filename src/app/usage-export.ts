@@ -235,7 +235,6 @@ function destinationsOf({ webhookUrl, stripe }: UsageExportSettings): ExportDest
   return [...(webhookUrl === null ? [] : ['webhook' as const]), ...(stripe === null ? [] : ['stripe' as const])]
 }
 
-/** `whsec_...` is base64, as the standard has it; other texts are taken as they are. */
 /**
  * Whether Stripe says that it has an event with this identifier: by the code of its API v2 (schema
  * `v2.error.duplicate_meter_event` of github.com/stripe/openapi, 2026-11-25), or, as v1 has no code for it, in a
