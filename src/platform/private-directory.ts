@@ -67,7 +67,7 @@ export function keepPrivate(directory: string): Privacy {
 
 /**
  * Others that may write in the directory around it could have made it a way to another place, or their own, in which
- * they read and replace whatever is written; a gateway that runs as root would not even notice. Throws with the remedy.
+ * they read and replace all that is written; a gateway that runs as root would not even notice. Throws with the remedy.
  */
 function refuseForeign(directory: string): void {
   if (lstatSync(directory).isSymbolicLink()) throw new Error(`${directory} is a link: remove it`)
