@@ -29,8 +29,7 @@ export function requireRole(): RequestPolicy {
           'forbidden',
           'the `allowed_routes` of this key do not name this path; use another key, or have it added',
         )
-      if (auth !== 'key' && auth !== 'viewer' && caller.restriction !== undefined)
-        throw keptFrom(caller.restriction)
+      if (auth !== 'key' && auth !== 'viewer' && caller.restriction !== undefined) throw keptFrom(caller.restriction)
     },
   }
 }

@@ -120,7 +120,7 @@ describe('what leaves', () => {
         user: 'ada',
       })
       .asResponse()
-    expect(response.headers.get('x-proxy-dropped-params')).toBe('stop,seed')
+    expect(response.headers.get('x-proxy-dropped-params')).toBe('max_tokens,stop,seed')
     const { input: _, tools: __, ...fields } = sent()
     expect(fields).toEqual({
       model: 'gpt-5-codex',

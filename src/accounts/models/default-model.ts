@@ -13,8 +13,8 @@ const vendorDefaults = { moderation: 'omni-moderation-latest', image_generation:
 
 /**
  * The configured model, else the first of this mode that the caller may call, else the first that `otherwise` accepts,
- * else OpenAI's where a pattern has it; undefined = there is none. The built-in ones, whose results are simulated, count only where all models are built in:
- * elsewhere their results would be mistaken for real ones.
+ * else OpenAI's where a pattern has it; undefined = there is none. The built-in ones, whose results are simulated,
+ * count only where all models are built in: elsewhere their results would be mistaken for real ones.
  */
 export function defaultModel(
   models: ModelDirectory,

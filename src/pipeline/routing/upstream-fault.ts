@@ -77,7 +77,8 @@ export function judged(thrown: unknown, deployment: Deployment, sent: Sent): Gat
   const error = toGatewayError(thrown)
   if (error.reported)
     return deploymentFault(classified(deployment, error.reported, sent).withUsage(error.usage), deployment)
-  error.message = clean(error.message, deployment)
+  // Of a way that does not lead to the upstream the gateway itself speaks, and names the operator's proxy.
+  if (error.kind !== 'upstream-unreachable') error.message = clean(error.message, deployment)
   return deploymentFault(error, deployment)
 }
 

@@ -29,8 +29,10 @@ const citation = {
 
 test('a picture in a result of a tool follows all results in a message of the user', () => {
   const image = { type: 'image', source: { data: 'AAAA', mediaType: 'image/png' } } as const
-  const result = (callId: string, ...parts: ChatRequest['messages'][number]['parts']) =>
-    ({ role: 'tool' as const, parts: [{ type: 'tool-result' as const, callId, parts }] })
+  const result = (callId: string, ...parts: ChatRequest['messages'][number]['parts']) => ({
+    role: 'tool' as const,
+    parts: [{ type: 'tool-result' as const, callId, parts }],
+  })
   const calls = ['a', 'b'].map(id => ({ type: 'tool-call', id, name: 'f', arguments: '{}' }) as const)
   const { body } = ask({
     messages: [
