@@ -79,9 +79,9 @@ function refused(param: string | undefined, kind: 'customer' | 'tag', problem: '
   const why =
     problem === 'foreign'
       ? 'that belongs to another team or organization than the key; name one of its own, or use a key of that team'
-      : 'that has limits or a budget and belongs to no team or organization, so that only keys of administrators may ' +
-        `name it; an administrator can give it a \`team_id\` or \`organization_id\` (POST /${kind}/update), or set ` +
-        '`general_settings.unowned_limits: allow`'
+      : 'that has limits or a budget and belongs to no team or organization, so that only keys of administrators, ' +
+        'and keys without user, team and organization, may name it; an administrator can give it a `team_id` or ' +
+        `\`organization_id\` (POST /${kind}/update), or set \`general_settings.unowned_limits: allow\``
   return new GatewayError('forbidden', `${where} a ${kind} ${why}`, { param: param ?? 'tags' })
 }
 

@@ -15,7 +15,7 @@ const batchModel = `
     proxy_params: { model: openai/gpt-4o, api_base: "{simulator}/v1", api_key: k }
 `
 let gateway: Gateway
-const keys: Record<'red' | 'redOther' | 'blue' | 'alone' | 'administrator', string> = {} as never
+const keys: Record<'red' | 'redOther' | 'blue' | 'alone' | 'person' | 'administrator', string> = {} as never
 
 const post = async (path: string, body: object, key?: string): Promise<{ status: number; body: Json }> => {
   const response = await (key === undefined
@@ -58,6 +58,8 @@ beforeAll(async () => {
   keys.redOther = await gateway.key({ team_id: 'red-other' })
   keys.blue = await gateway.key({ team_id: 'blue' })
   keys.alone = await gateway.key()
+  await made('/user/new', { user_id: 'person', auto_create_key: false })
+  keys.person = await gateway.key({ user_id: 'person' })
   await made('/user/new', { user_id: 'root', user_role: 'proxy_admin', auto_create_key: false })
   keys.administrator = await gateway.key({ user_id: 'root' })
   await made('/customer/new', { user_id: 'of-red', team_id: 'red', rpm_limit: 1000 })
@@ -106,8 +108,10 @@ describe('a call with the key of another is refused with the field, and counts n
         }
         for (const key of [keys.blue, keys.alone, keys.redOther]) await refused(key, names.team, 'belongs to another')
         for (const key of [keys.blue, keys.alone]) await refused(key, names.organization, 'belongs to another')
-        for (const key of [keys.blue, keys.alone, keys.red]) await refused(key, names.nobody, 'unowned_limits')
+        for (const key of [keys.blue, keys.person, keys.red]) await refused(key, names.nobody, 'unowned_limits')
         expect(gateway.simulator.truth.totals().requests).toBe(before)
+        // The operator's own: of no user, team or organization.
+        expect((await call(keys.alone, asked(names.nobody))).status).toBe(200)
         for (const name of Object.values(names)) expect((await call(keys.administrator, asked(name))).status).toBe(200)
         expect((await call(keys.red, asked(names.team))).status).toBe(200)
         expect((await call(keys.redOther, asked(names.organization))).status).toBe(200)

@@ -10,8 +10,8 @@ type NameRules = Pick<BudgetSettings, 'unownedLimits' | 'endUser'>
 
 /**
  * Why calls of the caller may not name this customer or tag: it is of another team or organization (`foreign`), or it
- * limits calls and is of none (`unowned`), so that any key could use it up. undefined = they may. `fields` = its limits
- * and budget.
+ * limits calls and is of none (`unowned`), so that any tenant could use it up. undefined = they may. `fields` = its
+ * limits and budget.
  */
 export function namingProblem(
   caller: Caller,
@@ -22,8 +22,11 @@ export function namingProblem(
   if (managesAll(caller)) return undefined
   if (teamId !== null) return caller.team?.id === teamId ? undefined : 'foreign'
   if (organizationId !== null) return caller.organization?.id === organizationId ? undefined : 'foreign'
-  return unownedLimits === 'refuse' && limitsCalls(fields) ? 'unowned' : undefined
+  return unownedLimits === 'refuse' && !isOperators(caller) && limitsCalls(fields) ? 'unowned' : undefined
 }
+
+/** A key of no user, team or organization, which administrators alone make: as of the operator's own application. */
+const isOperators = ({ user, team, organization }: Caller): boolean => !user && !team && !organization
 
 const numbers = ['maxBudgetNanoUsd', 'requestsPerMinute', 'tokensPerMinute', 'parallelRequests'] as const
 const maps = ['modelMaxBudget', 'modelRequestsPerMinute', 'modelTokensPerMinute'] as const
@@ -40,7 +43,8 @@ export function customerFields(customer: Customer, { endUser }: NameRules): Spen
 
 /**
  * The limits of the end user that a call names; undefined = there are none. Who is not stored has the budget of the
- * configuration once for each tenant: another's keys, which may use the same id, cannot spend it.
+ * configuration once for each tenant, the operator being one: another's keys, which may use the same id, cannot spend
+ * it.
  */
 export function customerLimits(
   caller: Caller,
@@ -51,15 +55,14 @@ export function customerLimits(
   if (customer) return { id: `customer:${endUser}`, fields: customerFields(customer, rules) }
   if (rules.endUser === null) return undefined
   const fields = withDefault(unlimited, rules.endUser)
-  if (rules.unownedLimits === 'allow') return { id: `customer:${endUser}`, fields }
+  if (rules.unownedLimits === 'allow' || isOperators(caller)) return { id: `customer:${endUser}`, fields }
   const [kind, id] = tenantOf(caller)
   return { id: `customer_of_${kind}:${encodeURIComponent(id)}/${endUser}`, fields }
 }
 
-function tenantOf({ key, team, organization, user }: Caller): [kind: string, id: string] {
+function tenantOf({ team, organization, user }: Caller): [kind: string, id: string] {
   if (team) return ['team', team.id]
-  if (organization) return ['organization', organization.id]
-  return user ? ['user', user.id] : ['key', key.id]
+  return organization ? ['organization', organization.id] : ['user', user!.id]
 }
 
 /** One object for the same default, so that what is compiled from it is found again. */

@@ -41,8 +41,9 @@ export const budgetSettings = {
     .optional()
     .describe(
       'Customers and tags that have limits or a budget and belong to no team or organization, and the default budget ' +
-        'of end users: `refuse` calls that name such a one, but with keys of administrators, and count the default ' +
-        'for each team apart (the default); `allow`: every key may name them and spend what they have.',
+        'of end users: `refuse` calls that name such a one with keys of a user, team or organization, but of ' +
+        'administrators, and count the default for each of these apart (the default); `allow`: every key may name ' +
+        'them and spend what they have.',
     ),
   alert_to_webhook_url: z
     .strictObject({
