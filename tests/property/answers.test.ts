@@ -251,7 +251,7 @@ describe('an answer, written for clients and read as an upstream, is the same', 
     const alike = (event: ChatEvent): ChatEvent[] => {
       if (event.type === 'usage') return [{ ...event, usage: { ...event.usage, served: undefined } }]
       return event.type === 'citation'
-        ? [{ ...event, citation: { url: event.citation.url, title: event.citation.title } }]
+        ? [{ ...event, span: undefined, citation: { url: event.citation.url, title: event.citation.title } }]
         : [event]
     }
     forSeeds(seeds, random => {

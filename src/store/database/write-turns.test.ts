@@ -4,7 +4,7 @@ import { siblingModule } from '../../lib/sibling-module.ts'
 import { until } from '../../../tests/support/until.ts'
 import { sqliteRig } from './sqlite-fixture.ts'
 import { sharedTurns } from './write-turns.ts'
-import type { BusyWriter } from './write-turns-thread.ts'
+import type { BusyWriter } from './write-turns-child.ts'
 
 const cleanups: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -14,7 +14,7 @@ afterEach(async () => {
 test('requests get the lock between the transactions of a thread that begins the next one at once', async () => {
   const here = await sqliteRig(cleanups)
   await here.database.sql`create table busy (name text not null)`
-  const thread = new Worker(siblingModule('write-turns-thread', import.meta.url))
+  const thread = new Worker(siblingModule('write-turns-child', import.meta.url))
   cleanups.push(() => thread.terminate())
   const { promise: writes, resolve } = Promise.withResolvers<void>()
   thread.onmessage = () => resolve()
