@@ -93,11 +93,12 @@ test('a measure counts each vocabulary, long runs in parts, and is not begun for
   expect(measure.tokens.cl100k_base).toBeGreaterThan(7 + 9)
   expect(measure.bytes).toMatchObject({ dense: 1009, eastern: 27, word: 0 })
   expect((await tokenizer.measure([], texts, waiting))!.tokens).toEqual({})
-  const [late, next] = await Promise.all([
+  const [long, late, next] = await Promise.all([
+    tokenizer.measure(['o200k_base'], ['a longer text of many words, '.repeat(30_000)], waiting),
     tokenizer.measure(['o200k_base'], texts, { owner: 'key', waitMs: 0 }),
     tokenizer.measure(['o200k_base'], ['a'], waiting),
   ])
-  expect([late, next?.tokens]).toEqual([undefined, { o200k_base: 1 }])
+  expect([long?.kind, late, next?.tokens]).toEqual(['measured', undefined, { o200k_base: 1 }])
 })
 
 test('the thread ends when it is idle, and when it is stopped', async () => {
