@@ -6,13 +6,16 @@ import type { Message, Part } from '../../core/hub/chat.ts'
 
 /** The messages with ids in the host's `form`, no two calls with the same one, and results that follow their calls. */
 export function withDistinctCallIds(messages: readonly Message[], form: (id: string) => string): readonly Message[] {
+  // Most conversations have none.
+  if (!messages.some(hasCalls)) return messages
   const ids = new CallIds(form)
   return messages.map(message =>
-    message.parts.some(part => part.type === 'tool-call' || part.type === 'tool-result')
-      ? { ...message, parts: message.parts.map(part => ids.renamed(part, message)) }
-      : message,
+    hasCalls(message) ? { ...message, parts: message.parts.map(part => ids.renamed(part, message)) } : message,
   )
 }
+
+const hasCalls = ({ parts }: Message): boolean =>
+  parts.some(part => part.type === 'tool-call' || part.type === 'tool-result')
 
 class CallIds {
   readonly #form: (id: string) => string
