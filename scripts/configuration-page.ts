@@ -62,7 +62,8 @@ Written by \`npm run configuration-page\` from the schema in \`src/config/file/s
 \`modelgate check config.yaml\` reports every mistake with line and column, \`modelgate config schema\` prints a
 JSON Schema for editors. A value may be \`os.environ/NAME\`, or hold \`\${NAME}\` or \`\${NAME:-default}\`.
 LiteLLM's names are read as well: \`litellm_params\` is \`proxy_params\`, \`litellm_settings\` is
-\`settings\`. LiteLLM's keys without a function here are warnings that say what to do instead.
+\`settings\`. LiteLLM's keys without a function here are warnings that say what to do instead, and
+mistakes where they restrict.
 Prices may stand in \`proxy_params\` or in \`model_info\`; the former win.
 `
 
