@@ -1,7 +1,7 @@
 /** Sixty days of calls: days and nights, weekends, growth, errors, cuts, answers of the cache, finds of guardrails. */
 import { randomUUIDv7 } from 'bun'
-import { BudgetPlan, budgetDefinitions } from '../../src/accounts/limits/budget-plan.ts'
-import { costNanoUsd } from '../../src/accounts/costs/cost.ts'
+import { BudgetPlan, budgetDefinitions } from '../../src/access/limits/budget-plan.ts'
+import { costNanoUsd } from '../../src/pricing/cost.ts'
 import { priceListVersion } from '../../src/config/prices/catalogue.ts'
 import { faults } from '../../src/core/errors.ts'
 import type { FaultKind } from '../../src/core/errors.ts'

@@ -1,5 +1,5 @@
 /** What the deployments of the demo cost, as the gateway itself says. */
-import { tokenKeys, unitKeys } from '../../src/accounts/costs/price-keys.ts'
+import { tokenKeys, unitKeys } from '../../src/pricing/price-keys.ts'
 import type { Prices } from '../../src/core/usage/prices.ts'
 import type { AskGateway } from './fill.ts'
 

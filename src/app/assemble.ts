@@ -1,12 +1,12 @@
 /** Creates the parts that work on calls and connects them. */
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
-import { costBounds } from '../accounts/costs/cost-bounds.ts'
-import { nanoUsdToText } from '../accounts/costs/cost.ts'
-import { boundsUnder, costUnder, termsFor, termsText } from '../accounts/costs/price-terms.ts'
-import { requestCosts } from '../accounts/costs/request-cost.ts'
-import { mayCall } from '../accounts/models/model-access.ts'
-import { ModelIndex } from '../accounts/models/model-index.ts'
+import { costBounds } from '../pricing/cost-bounds.ts'
+import { nanoUsdToText } from '../pricing/cost.ts'
+import { boundsUnder, costUnder, termsFor, termsText } from '../pricing/price-terms.ts'
+import { requestCosts } from '../pricing/request-cost.ts'
+import { mayCall } from '../access/models/model-access.ts'
+import { ModelIndex } from '../access/models/model-index.ts'
 import { catalogueModel } from '../config/models/catalogue-model.ts'
 import { concreteModel } from '../config/models/model-facts.ts'
 import { catalogPrices } from '../config/prices/prices.ts'

@@ -1,5 +1,5 @@
 /** Notifies the operator of soft budgets: by webhooks and by mail. */
-import { nanoUsdToText } from '../accounts/costs/cost.ts'
+import { nanoUsdToText } from '../pricing/cost.ts'
 import type { BudgetSettings } from '../core/tenancy/budgets.ts'
 import type { Mail } from '../core/mail.ts'
 import type { DeliverAlert } from './alert-delivery.ts'

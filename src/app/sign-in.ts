@@ -1,6 +1,6 @@
 /** Connects what identifies callers and what signs them in. */
 import { CryptoHasher } from 'bun'
-import { checkStandingOfCalls } from '../accounts/standing.ts'
+import { checkStandingOfCalls } from '../access/standing.ts'
 import type { Caller } from '../core/caller.ts'
 import type { AuthFailure } from '../core/sign-in/auth-failure.ts'
 import type { Services } from '../core/endpoint.ts'

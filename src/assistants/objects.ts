@@ -1,6 +1,6 @@
 /** What assistants, threads, messages, runs and steps have in common: ids, ownership, the error when one is missing. */
 import { randomUUIDv7 } from 'bun'
-import { callableDeployments } from '../accounts/models/model-access.ts'
+import { callableDeployments } from '../access/models/model-access.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Services } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'

@@ -1,5 +1,5 @@
 /** Brings keys, teams, users, budgets, models and calls from the database of LiteLLM, so that its keys go on. */
-import { readDuration } from '../accounts/key.ts'
+import { readDuration } from '../access/key.ts'
 import { openSettings } from '../config/settings-source.ts'
 import { commandLineActor } from '../core/tenancy/actors.ts'
 import { systemClock } from '../lib/clock.ts'

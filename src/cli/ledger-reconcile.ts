@@ -1,5 +1,5 @@
 /** Compares what a vendor says that it charged with what the ledger says that calls cost there. */
-import { nanoUsdToText } from '../accounts/costs/cost.ts'
+import { nanoUsdToText } from '../pricing/cost.ts'
 import type { LedgerDatabase } from '../store/ledger/ledger-database.ts'
 import type { Command } from './command.ts'
 import { print, table, UsageError } from './command.ts'

@@ -1,7 +1,7 @@
 /** Makes the costs of the ledger's rows anew from what stands in them. */
-import { usageOfRow } from '../accounts/costs/ledger-usage.ts'
-import { costUnder, readTerms } from '../accounts/costs/price-terms.ts'
-import { requestCosts } from '../accounts/costs/request-cost.ts'
+import { usageOfRow } from '../pricing/ledger-usage.ts'
+import { costUnder, readTerms } from '../pricing/price-terms.ts'
+import { requestCosts } from '../pricing/request-cost.ts'
 import { priceListVersion } from '../config/prices/catalogue.ts'
 import { catalogPrices } from '../config/prices/prices.ts'
 import type { Deployment } from '../core/deployment.ts'

@@ -1,6 +1,6 @@
 /** The settings of budgets, from a checked configuration. */
 import type { BudgetRule, BudgetSettings } from '../core/tenancy/budgets.ts'
-import { readDuration } from '../accounts/key.ts'
+import { readDuration } from '../access/key.ts'
 import type { HealthAlertSettings, KeyBounds, NewKeySettings, Settings } from '../core/settings.ts'
 import type { Config } from './file/schema.ts'
 

@@ -1,5 +1,5 @@
 /** The settings of the ages of keys, from a checked configuration. */
-import { readDuration } from '../accounts/key.ts'
+import { readDuration } from '../access/key.ts'
 import type { KeyRotationSettings } from '../core/settings.ts'
 import type { Config } from './file/schema.ts'
 

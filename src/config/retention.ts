@@ -1,5 +1,5 @@
 /** How long something is kept, from a checked configuration. */
-import { readDuration } from '../accounts/key.ts'
+import { readDuration } from '../access/key.ts'
 
 /** Milliseconds of a period that the schema has accepted; null = for ever. */
 export function retentionMs(period: string | undefined): number | null {

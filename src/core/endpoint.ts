@@ -215,7 +215,7 @@ export interface Services {
   readonly liveAnswers: Map<string, LiveAnswer>
   /** Hash of a key text under the installation's pepper (see KeyRecord.hash). */
   hashKey(keyText: string): string
-  /** Signs a text with the installation's secret (see `accounts/derived-key.ts`). */
+  /** Signs a text with the installation's secret (see `access/derived-key.ts`). */
   sign(text: string): Buffer
   /** Prometheus text exposition; the same bytes for all readers. */
   metrics(): Uint8Array

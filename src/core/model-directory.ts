@@ -1,4 +1,4 @@
-/** The models of the configuration in use, by the names that calls may give. Implemented by `accounts/models`. */
+/** The models of the configuration in use, by the names that calls may give. Implemented by `access/models`. */
 import type { Deployment } from './deployment.ts'
 import type { Caller } from './caller.ts'
 import type { Settings } from './settings.ts'

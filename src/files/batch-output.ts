@@ -1,6 +1,6 @@
 /** The lines of a batch's output file (OpenAI, "Batch API", "Retrieve the results"), each priced by itself. */
-import { costNanoUsd, isFree } from '../accounts/costs/cost.ts'
-import { pricesAt } from '../accounts/costs/price-variants.ts'
+import { costNanoUsd, isFree } from '../pricing/cost.ts'
+import { pricesAt } from '../pricing/price-variants.ts'
 import { streamOf } from '../core/answer.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'

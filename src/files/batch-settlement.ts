@@ -1,6 +1,6 @@
 /** The settlement of a batch: once, however often and by however many replicas its end is read. */
-import { costNanoUsd, isFree } from '../accounts/costs/cost.ts'
-import { pricesAt } from '../accounts/costs/price-variants.ts'
+import { costNanoUsd, isFree } from '../pricing/cost.ts'
+import { pricesAt } from '../pricing/price-variants.ts'
 import { pricedLines } from './batch-output.ts'
 import type { BatchOutput, PricedLines } from './batch-output.ts'
 import { bareKey, isStandInKeyId, keyOfStoringId, userOfKeyId } from '../core/caller.ts'

@@ -1,6 +1,6 @@
 /** Starts batches, and reads their state for lists. */
 import { storingIdOf } from '../core/caller.ts'
-import { isFree } from '../accounts/costs/cost.ts'
+import { isFree } from '../pricing/cost.ts'
 import type { Call, StartedBatch } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Services } from '../core/endpoint.ts'

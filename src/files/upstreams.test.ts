@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { ModelIndex } from '../accounts/models/model-index.ts'
+import { ModelIndex } from '../access/models/model-index.ts'
 import { concreteModel } from '../config/models/model-facts.ts'
 import { readSettings } from '../config/read-settings.ts'
 import type { Caller, VirtualKey } from '../core/caller.ts'

@@ -1,6 +1,6 @@
 /** Chooses the upstream for a file: as the client says, among those that its key may use. */
 import { isMaster } from '../core/caller.ts'
-import { callableDeployments, mayCall, usableDeployments } from '../accounts/models/model-access.ts'
+import { callableDeployments, mayCall, usableDeployments } from '../access/models/model-access.ts'
 import { blockedModel } from '../core/blocked-model.ts'
 import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'

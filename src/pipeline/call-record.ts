@@ -27,7 +27,7 @@ export interface CallParts {
   readonly clock: Clock
   /** Read once for each call: a reload replaces what is in it. */
   readonly current: CurrentConfiguration
-  /** `Call.bounds` by the rules of prices (`accounts/costs/cost-bounds.ts`). */
+  /** `Call.bounds` by the rules of prices (`pricing/cost-bounds.ts`). */
   boundsOf(call: Call, maxOutputTokens?: number): CallBounds
   measureInput: MeasureInput
 }

@@ -2,7 +2,7 @@
  * What a call has for its row of the ledger: tags and an object of the client's own, of headers, body, key and team.
  * Upstreams get none of it.
  */
-import { tagsOfKey } from '../accounts/key.ts'
+import { tagsOfKey } from '../access/key.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Call } from '../core/call.ts'
 import { unprocessable } from '../core/errors.ts'

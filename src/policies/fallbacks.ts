@@ -1,5 +1,5 @@
 /** The models that may be tried after the call's own: looked up and checked before anything is sent. */
-import { callableDeployments } from '../accounts/models/model-access.ts'
+import { callableDeployments } from '../access/models/model-access.ts'
 import { blockedModel } from '../core/blocked-model.ts'
 import type { Call, FallbackModel } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'

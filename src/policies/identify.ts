@@ -2,10 +2,10 @@
  * Identifies the caller: by a key in one of five headers or, on Gemini's paths, in `?key=`; by a token of an identity
  * provider in the place of a key; without either by the cookie of a session.
  */
-import { callerProblem } from '../accounts/caller.ts'
-import { refusedFrom } from '../accounts/key-rotation.ts'
-import { derivedLengthMax, derivedPrefix } from '../accounts/derived-key.ts'
-import { shownSession } from '../accounts/session-cookie.ts'
+import { callerProblem } from '../access/caller.ts'
+import { refusedFrom } from '../access/key-rotation.ts'
+import { derivedLengthMax, derivedPrefix } from '../access/derived-key.ts'
+import { shownSession } from '../access/session-cookie.ts'
 import { masterCaller } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
 import type { GatewayError } from '../core/errors.ts'

@@ -1,5 +1,5 @@
 /** The model must exist and the key must be allowed to use it; finds the deployments that serve it. */
-import { callableDeployments, mayCall, shownModel, unaliased } from '../accounts/models/model-access.ts'
+import { callableDeployments, mayCall, shownModel, unaliased } from '../access/models/model-access.ts'
 import type { Call } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { NamedModel } from '../core/format.ts'

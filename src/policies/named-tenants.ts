@@ -1,6 +1,6 @@
 /** Calls that name a customer who is blocked, or a customer or a tag of others, are refused. */
-import { customerFields, namingProblem } from '../accounts/limits/named-owners.ts'
-import { tagsOfKey } from '../accounts/key.ts'
+import { customerFields, namingProblem } from '../access/limits/named-owners.ts'
+import { tagsOfKey } from '../access/key.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Call } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'

@@ -1,5 +1,5 @@
 /** What all calls at one provider may cost together: `provider_budget_config`. */
-import { BudgetPlan, budgetDefinitions } from '../accounts/limits/budget-plan.ts'
+import { BudgetPlan, budgetDefinitions } from '../access/limits/budget-plan.ts'
 import type { BudgetScopes } from '../core/tenancy/budget-charge.ts'
 import type { BudgetSettings } from '../core/tenancy/budgets.ts'
 import type { Call, Settlement } from '../core/call.ts'
@@ -11,7 +11,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { CallLimits } from './limits/call-limits.ts'
 import { refused } from './limits/refusal.ts'
 import { leftIn, measureWhereTight } from './limits/closer-bound.ts'
-import { fallbackLists, keepDeployments } from '../accounts/models/serving-deployments.ts'
+import { fallbackLists, keepDeployments } from '../access/models/serving-deployments.ts'
 
 interface ProviderBudgetParts {
   readonly limiter: Limiter

@@ -1,5 +1,5 @@
 /** Requests per minute, tokens per minute, parallel calls and budgets, taken together or not at all. */
-import type { ModelLimits } from '../accounts/limits/limit-scopes.ts'
+import type { ModelLimits } from '../access/limits/limit-scopes.ts'
 import type { Call } from '../core/call.ts'
 import type { Limiter, LimitScope, LimitReservation, LimitVerdict } from '../core/tenancy/limits.ts'
 import type { Policy, RequestHead, RequestPolicy } from '../core/policy.ts'

@@ -1,7 +1,7 @@
 /** The row of a call has everything that its cost was computed from: row and prices give the same sum. */
-import { usageOfRow } from '../accounts/costs/ledger-usage.ts'
+import { usageOfRow } from '../pricing/ledger-usage.ts'
 import { expect, test } from 'bun:test'
-import { costNanoUsd } from '../accounts/costs/cost.ts'
+import { costNanoUsd } from '../pricing/cost.ts'
 import type { Call, Settlement } from '../core/call.ts'
 import type { LedgerIntent, LedgerRow } from '../core/ledger/ledger-columns.ts'
 import type { Ledger } from '../core/ledger/ledger.ts'

@@ -1,5 +1,5 @@
 /** Which role, and which key, may use which path. */
-import { hasRoleFor } from '../accounts/rights.ts'
+import { hasRoleFor } from '../access/rights.ts'
 import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { AuthClass, RequestHead, RequestPolicy } from '../core/policy.ts'

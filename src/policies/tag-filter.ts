@@ -3,7 +3,7 @@ import type { Call } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
-import { keepDeployments } from '../accounts/models/serving-deployments.ts'
+import { keepDeployments } from '../access/models/serving-deployments.ts'
 
 /** Takes calls without tags, and those whose tags no other deployment of the model has. */
 const defaultTag = 'default'

@@ -1,6 +1,6 @@
 /** Marks a browser that has signed in to an account, so that failures of others do not count against it. */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { setCookie, shownCookie } from '../accounts/session-cookie.ts'
+import { setCookie, shownCookie } from '../access/session-cookie.ts'
 import type { SignInRequest } from '../core/sign-in/sign-in.ts'
 import type { Signer } from '../lib/signer.ts'
 

@@ -1,5 +1,5 @@
 /** Under which address clients reach the gateway. */
-import { isSecure } from '../accounts/session-cookie.ts'
+import { isSecure } from '../access/session-cookie.ts'
 import type { SignInSettings } from '../core/sign-in/sign-in-settings.ts'
 
 const hostForm = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9A-Fa-f:.]{2,45}\](?::\d{1,5})?$/

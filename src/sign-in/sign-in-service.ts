@@ -1,6 +1,6 @@
 /** Begins and ends sessions of browsers. */
-import { actorOf } from '../accounts/actor.ts'
-import { sessionCookie, shownSession } from '../accounts/session-cookie.ts'
+import { actorOf } from '../access/actor.ts'
+import { sessionCookie, shownSession } from '../access/session-cookie.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Session } from '../core/sign-in/session.ts'
 import type { SessionStore, SignInRequest, SignInService } from '../core/sign-in/sign-in.ts'

@@ -1,5 +1,5 @@
 /** What the gateway reads of an answer, on both of its lanes, and what it makes of it. */
-import { requestCosts } from '../../src/accounts/costs/request-cost.ts'
+import { requestCosts } from '../../src/pricing/request-cost.ts'
 import { catalogPrices } from '../../src/config/prices/prices.ts'
 import { pricesInPlace } from '../../src/config/prices/place-premiums.ts'
 import type { Call } from '../../src/core/call.ts'

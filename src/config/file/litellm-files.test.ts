@@ -1,6 +1,6 @@
 /** What LiteLLM takes in its files, and starts with. */
 import { expect, test } from 'bun:test'
-import { ModelIndex } from '../../accounts/models/model-index.ts'
+import { ModelIndex } from '../../access/models/model-index.ts'
 import { masterCaller } from '../../core/caller.ts'
 import type { ModelDirectory } from '../../core/model-directory.ts'
 import { fallbacksOf } from '../../core/settings.ts'

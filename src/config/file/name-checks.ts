@@ -1,5 +1,5 @@
 /** Checks of ids, aliases and fallbacks: the names they refer to must exist. */
-import { nameWithVendor, wildcardRest } from '../../accounts/models/model-index.ts'
+import { nameWithVendor, wildcardRest } from '../../access/models/model-index.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { closestMatch } from '../../lib/closest-match.ts'
 import { oneLine } from './reading.ts'

@@ -30,7 +30,7 @@ import {
 } from './key-examples.ts'
 import { priceExamples, prices, priceSource } from './sections/price-settings.ts'
 import { proxyProblem, proxySettingHelp } from '../models/proxies.ts'
-import { masterKeyProblem } from '../../accounts/key.ts'
+import { masterKeyProblem } from '../../access/key.ts'
 import { unsentHeaders } from '../../core/transport.ts'
 import { defaultModelSettings, fieldParams, fieldSettings, objectIdSettings } from './sections/body-field-settings.ts'
 import { addressProblem, databaseUrlProblem, isHeaderText, isKeyText, isModelName } from './value-checks.ts'

@@ -1,7 +1,7 @@
 /** The built-in list by name: figures from the vendors' price pages as they were read in November 2026. */
 import { expect, test } from 'bun:test'
 import { readFileSync, statSync } from 'node:fs'
-import { costNanoUsd } from '../../accounts/costs/cost.ts'
+import { costNanoUsd } from '../../pricing/cost.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { catalogueEntry, priceListVersion } from './catalogue.ts'
 import { builtInList } from './price-list.ts'

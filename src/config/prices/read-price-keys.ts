@@ -4,7 +4,7 @@
  * unit, then a lifetime, then a tier (`_above_200k_tokens`), then a variant (`_flex`): every combination is read.
  */
 import type { HourPrices } from '../../core/usage/prices.ts'
-import { tokenKeys, unitKeys, variantOf } from '../../accounts/costs/price-keys.ts'
+import { tokenKeys, unitKeys, variantOf } from '../../pricing/price-keys.ts'
 import { scaleDecimal } from '../../lib/decimal.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { isTokenUnit } from './list-prices.ts'

@@ -346,7 +346,7 @@ function clientName(userAgent: string): string | null {
   return name.slice(0, clientNameLengthMax) || null
 }
 
-/** An integer: a sum of fractions of a second would not be exact. Rounded as `accounts/costs/cost.ts` bills it. */
+/** An integer: a sum of fractions of a second would not be exact. Rounded as `pricing/cost.ts` bills it. */
 function microseconds(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : Math.round(seconds * 1e6)
 }

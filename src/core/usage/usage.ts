@@ -2,7 +2,7 @@
 
 /**
  * What a call consumed, as the upstream reports it (or as it was estimated: `UsageSource`). A count that is absent was
- * not reported. `accounts/costs/token-classes.ts` splits tokens into classes that do not overlap.
+ * not reported. `pricing/token-classes.ts` splits tokens into classes that do not overlap.
  */
 export interface Usage extends UsageCounts {
   /** What served the call, as far as a price may depend on it. */

@@ -1,5 +1,5 @@
 /** Does a request with an `Idempotency-Key` once: its answer is recorded, and given to those who send it again. */
-import { callableDeployments, unaliased } from '../../accounts/models/model-access.ts'
+import { callableDeployments, unaliased } from '../../access/models/model-access.ts'
 import { storingIdOf } from '../../core/caller.ts'
 import { isAnswerStream } from '../../core/answer.ts'
 import type { Answer, AnswerBody, AnswerSink, AnswerStream } from '../../core/answer.ts'

@@ -1,5 +1,5 @@
 /** The paths of Gemini's API: `/v1beta` (@google/genai 2.x, Gemini CLI) and `/v1` (3.x), the action behind a colon. */
-import { mayCall } from '../../accounts/models/model-access.ts'
+import { mayCall } from '../../access/models/model-access.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'

@@ -1,4 +1,4 @@
-import { defaultModel } from '../../accounts/models/default-model.ts'
+import { defaultModel } from '../../access/models/default-model.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import type { Format } from '../../core/format.ts'
 import { openaiImageEdits, openaiImages, openaiImageVariations } from '../../formats/index.ts'

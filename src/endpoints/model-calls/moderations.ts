@@ -1,4 +1,4 @@
-import { defaultModel } from '../../accounts/models/default-model.ts'
+import { defaultModel } from '../../access/models/default-model.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { openaiModerations } from '../../formats/openai/moderations.ts'
 import { json } from '../openapi/schema.ts'

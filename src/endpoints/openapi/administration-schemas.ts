@@ -1,5 +1,5 @@
 /** Keys, the ledger, models, utilities and health: what the gateway says of itself. */
-import { alwaysShownKeys, tokenKeys, unitKeys } from '../../accounts/costs/price-keys.ts'
+import { alwaysShownKeys, tokenKeys, unitKeys } from '../../pricing/price-keys.ts'
 import {
   anyObject,
   boolean,

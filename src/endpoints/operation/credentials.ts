@@ -1,7 +1,7 @@
 /** Credentials made by API: keys and addresses that models name. Values that are secret are never shown. */
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
-import { actorOf } from '../../accounts/actor.ts'
+import { actorOf } from '../../access/actor.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import { maskedFields, secretMask, secretNamesOf } from '../../core/objects/configured-objects.ts'
 import type { ConfiguredObject, FileCredential } from '../../core/objects/configured-objects.ts'

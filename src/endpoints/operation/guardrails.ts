@@ -4,7 +4,7 @@
  */
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
-import { actorOf } from '../../accounts/actor.ts'
+import { actorOf } from '../../access/actor.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import { maskedFields } from '../../core/objects/configured-objects.ts'
 import type { ConfiguredObject } from '../../core/objects/configured-objects.ts'

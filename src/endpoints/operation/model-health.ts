@@ -1,6 +1,6 @@
 /** GET /health: asks each deployment with a small call of its own. The calls cost what they cost, and are recorded. */
 import { z } from 'zod'
-import { checkOwnPage } from '../../accounts/session-cookie.ts'
+import { checkOwnPage } from '../../access/session-cookie.ts'
 import { jsonAnswer, toResponse } from '../../core/answer.ts'
 import { masterCaller } from '../../core/caller.ts'
 import type { Deployment, ModelMode } from '../../core/deployment.ts'

@@ -1,7 +1,7 @@
 /** Models made by API: created, changed, deleted, in LiteLLM's names. Those of the configuration file are read-only. */
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
-import { actorOf } from '../../accounts/actor.ts'
+import { actorOf } from '../../access/actor.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'

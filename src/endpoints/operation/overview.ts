@@ -1,6 +1,6 @@
 /** GET /overview: what the first page shows, in one answer; each caller sees its own. */
 import { z } from 'zod'
-import { mayReadAll } from '../../accounts/rights.ts'
+import { mayReadAll } from '../../access/rights.ts'
 import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { SurveyedBudget } from '../../core/tenancy/budgets.ts'

@@ -1,7 +1,7 @@
 /** How programs sign in for a person: the device flow (RFC 8628), refresh and revocation (RFC 7009) of its tokens. */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { readAccessToken, readRefreshToken, writeAccessToken, writeRefreshToken } from '../../accounts/access-token.ts'
-import { newUserCode } from '../../accounts/user-code.ts'
+import { readAccessToken, readRefreshToken, writeAccessToken, writeRefreshToken } from '../../access/access-token.ts'
+import { newUserCode } from '../../access/user-code.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { AskingDevice, DeviceOwner } from '../../core/sign-in/device-sign-in.ts'

@@ -1,6 +1,6 @@
 /** Where a person approves the sign-in of a program (RFC 8628, 3.3): pages without script. */
-import { actorOf } from '../../accounts/actor.ts'
-import { readUserCode } from '../../accounts/user-code.ts'
+import { actorOf } from '../../access/actor.ts'
+import { readUserCode } from '../../access/user-code.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { DeviceGrant } from '../../core/sign-in/device-sign-in.ts'

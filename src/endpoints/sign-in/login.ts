@@ -1,6 +1,6 @@
 /** Signing in with the master key or a password, by a page without script or by JSON, and signing out. */
 import { z } from 'zod'
-import { checkSameOrigin } from '../../accounts/session-cookie.ts'
+import { checkSameOrigin } from '../../access/session-cookie.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'

@@ -1,7 +1,7 @@
 /** Passwords: changed by their users, set by links that administrators make. */
 import { z } from 'zod'
-import { actorOf } from '../../accounts/actor.ts'
-import { iso, keyName } from '../../accounts/fields/spending-fields.ts'
+import { actorOf } from '../../access/actor.ts'
+import { iso, keyName } from '../../access/fields/spending-fields.ts'
 import { managesAll } from '../../core/caller.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'

@@ -1,8 +1,8 @@
 /** Sessions: one's own and those of others, listed and ended. */
 import { z } from 'zod'
-import { actorOf } from '../../accounts/actor.ts'
-import { mayReadAll } from '../../accounts/rights.ts'
-import { iso, keyName } from '../../accounts/fields/spending-fields.ts'
+import { actorOf } from '../../access/actor.ts'
+import { mayReadAll } from '../../access/rights.ts'
+import { iso, keyName } from '../../access/fields/spending-fields.ts'
 import { managesAll, masterKeyId } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint } from '../../core/endpoint.ts'

@@ -1,8 +1,8 @@
 /** What a call would cost, or has cost by its usage: nothing is sent, counted or charged. */
 import { z } from 'zod'
-import { costNanoUsd } from '../../accounts/costs/cost.ts'
-import { visibleDeployments } from '../../accounts/models/model-access.ts'
-import { costUnder, termsFor } from '../../accounts/costs/price-terms.ts'
+import { costNanoUsd } from '../../pricing/cost.ts'
+import { visibleDeployments } from '../../access/models/model-access.ts'
+import { costUnder, termsFor } from '../../pricing/price-terms.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Deployment } from '../../core/deployment.ts'

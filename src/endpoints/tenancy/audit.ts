@@ -1,6 +1,6 @@
 /** The audit log: who changed what, and when. */
 import { z } from 'zod'
-import { iso, keyName, moment } from '../../accounts/fields/spending-fields.ts'
+import { iso, keyName, moment } from '../../access/fields/spending-fields.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { auditActions } from '../../core/tenancy/tenancy.ts'

@@ -1,8 +1,8 @@
 /** Named budgets: limits and a budget for many keys, users, teams, organizations, customers and tags. */
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
-import { actorOf } from '../../accounts/actor.ts'
-import { keyName } from '../../accounts/fields/spending-fields.ts'
+import { actorOf } from '../../access/actor.ts'
+import { keyName } from '../../access/fields/spending-fields.ts'
 import {
   budgetBody,
   budgetChanges,
@@ -10,7 +10,7 @@ import {
   budgetUpdateBody,
   newBudget,
   shownBudget,
-} from '../../accounts/fields/tenant-fields.ts'
+} from '../../access/fields/tenant-fields.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { NamedBudget } from '../../core/tenancy/tenancy.ts'

@@ -1,8 +1,8 @@
 /** Customers: end users of clients' applications, without keys. `/end_user` is another name of `/customer`. */
 import { z } from 'zod'
-import { actorOf } from '../../accounts/actor.ts'
-import { keyName } from '../../accounts/fields/spending-fields.ts'
-import { customerBody, customerChanges, newCustomer, shownCustomer } from '../../accounts/fields/tenant-fields.ts'
+import { actorOf } from '../../access/actor.ts'
+import { keyName } from '../../access/fields/spending-fields.ts'
+import { customerBody, customerChanges, newCustomer, shownCustomer } from '../../access/fields/tenant-fields.ts'
 import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Customer } from '../../core/tenancy/tenancy.ts'

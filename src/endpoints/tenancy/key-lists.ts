@@ -1,7 +1,7 @@
 /** Keys read: one, several, lists of them, their aliases, and whether the caller's own works. */
 import { z } from 'zod'
-import { groupsOf, mayReadAll, maySeeKey, organizationsOf } from '../../accounts/rights.ts'
-import { keyName, shownTenant } from '../../accounts/fields/spending-fields.ts'
+import { groupsOf, mayReadAll, maySeeKey, organizationsOf } from '../../access/rights.ts'
+import { keyName, shownTenant } from '../../access/fields/spending-fields.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import { isMaster } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'

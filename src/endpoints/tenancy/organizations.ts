@@ -1,10 +1,10 @@
 /** Organizations and their members. */
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
-import { actorOf } from '../../accounts/actor.ts'
-import { administersOrganization, groupsOf, mayReadAll, membershipIn } from '../../accounts/rights.ts'
-import { keyName } from '../../accounts/fields/spending-fields.ts'
-import { shownMembership } from '../../accounts/fields/team-fields.ts'
+import { actorOf } from '../../access/actor.ts'
+import { administersOrganization, groupsOf, mayReadAll, membershipIn } from '../../access/rights.ts'
+import { keyName } from '../../access/fields/spending-fields.ts'
+import { shownMembership } from '../../access/fields/team-fields.ts'
 import {
   newOrganization,
   organizationAdminFields,
@@ -15,7 +15,7 @@ import {
   organizationMemberUpdateBody,
   organizationUpdateBody,
   shownOrganization,
-} from '../../accounts/fields/tenant-fields.ts'
+} from '../../access/fields/tenant-fields.ts'
 import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'

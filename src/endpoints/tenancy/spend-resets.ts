@@ -1,9 +1,9 @@
 /** What a key or a team has spent, set anew by those who manage its budget. */
 import { z } from 'zod'
-import { actorOf } from '../../accounts/actor.ts'
-import { dollars, dollarsOf } from '../../accounts/fields/money.ts'
-import { administersOrganization, administersTeam } from '../../accounts/rights.ts'
-import { iso } from '../../accounts/fields/spending-fields.ts'
+import { actorOf } from '../../access/actor.ts'
+import { dollars, dollarsOf } from '../../access/fields/money.ts'
+import { administersOrganization, administersTeam } from '../../access/rights.ts'
+import { iso } from '../../access/fields/spending-fields.ts'
 import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'

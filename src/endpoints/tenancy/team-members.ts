@@ -1,7 +1,7 @@
 /** The members of a team: added, changed, removed by its admins. */
 import type { z } from 'zod'
-import { actorOf } from '../../accounts/actor.ts'
-import { dollarsOf } from '../../accounts/fields/money.ts'
+import { actorOf } from '../../access/actor.ts'
+import { dollarsOf } from '../../access/fields/money.ts'
 import {
   bulkMemberAddBody,
   memberAddBody,
@@ -9,8 +9,8 @@ import {
   memberUpdateBody,
   shareChanges,
   shownMembership,
-} from '../../accounts/fields/team-fields.ts'
-import type { NamedMember } from '../../accounts/fields/team-fields.ts'
+} from '../../access/fields/team-fields.ts'
+import type { NamedMember } from '../../access/fields/team-fields.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import type { Caller } from '../../core/caller.ts'
 import { unlimited } from '../../core/tenancy/tenancy.ts'

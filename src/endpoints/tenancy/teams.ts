@@ -1,9 +1,9 @@
 /** Teams: made, changed, blocked, deleted, read and listed. */
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
-import { actorOf } from '../../accounts/actor.ts'
-import { administersTeam, groupsOf, mayReadAll, organizationsOf } from '../../accounts/rights.ts'
-import { keyName } from '../../accounts/fields/spending-fields.ts'
+import { actorOf } from '../../access/actor.ts'
+import { administersTeam, groupsOf, mayReadAll, organizationsOf } from '../../access/rights.ts'
+import { keyName } from '../../access/fields/spending-fields.ts'
 import {
   memberPermissions,
   newTeam,
@@ -12,7 +12,7 @@ import {
   teamBody,
   teamChanges,
   teamUpdateBody,
-} from '../../accounts/fields/team-fields.ts'
+} from '../../access/fields/team-fields.ts'
 import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts'

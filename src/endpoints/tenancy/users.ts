@@ -1,13 +1,13 @@
 /** Users: made, changed, deleted, read and listed. */
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
-import { actorOf } from '../../accounts/actor.ts'
-import { mintKey, readDuration } from '../../accounts/key.ts'
-import { newKey } from '../../accounts/fields/key-bounds.ts'
-import type { KeyFields } from '../../accounts/fields/key-fields.ts'
-import { callRoutes, restrictionOf } from '../../accounts/key-grants.ts'
-import { administersOrganization, groupsOf, mayReadAll, maySeeTeam, organizationsOf } from '../../accounts/rights.ts'
-import { keyName } from '../../accounts/fields/spending-fields.ts'
+import { actorOf } from '../../access/actor.ts'
+import { mintKey, readDuration } from '../../access/key.ts'
+import { newKey } from '../../access/fields/key-bounds.ts'
+import type { KeyFields } from '../../access/fields/key-fields.ts'
+import { callRoutes, restrictionOf } from '../../access/key-grants.ts'
+import { administersOrganization, groupsOf, mayReadAll, maySeeTeam, organizationsOf } from '../../access/rights.ts'
+import { keyName } from '../../access/fields/spending-fields.ts'
 import {
   newUser,
   selfFields,
@@ -15,7 +15,7 @@ import {
   userBody,
   userChanges,
   userUpdateBody,
-} from '../../accounts/fields/user-fields.ts'
+} from '../../access/fields/user-fields.ts'
 import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'

@@ -4,8 +4,8 @@
  */
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
-import { actorOf } from '../../accounts/actor.ts'
-import { mayCall, usableDeployments } from '../../accounts/models/model-access.ts'
+import { actorOf } from '../../access/actor.ts'
+import { mayCall, usableDeployments } from '../../access/models/model-access.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import { publicModelsName } from '../../core/objects/configured-objects.ts'

@@ -1,9 +1,9 @@
 /** What is behind the names of models: deployments one by one, and in pages. */
 import { z } from 'zod'
-import { mayCall, usableDeployments } from '../../accounts/models/model-access.ts'
-import { priceFields } from '../../accounts/costs/price-keys.ts'
-import { pricesAt } from '../../accounts/costs/price-variants.ts'
-import { mayReadAll } from '../../accounts/rights.ts'
+import { mayCall, usableDeployments } from '../../access/models/model-access.ts'
+import { priceFields } from '../../pricing/price-keys.ts'
+import { pricesAt } from '../../pricing/price-variants.ts'
+import { mayReadAll } from '../../access/rights.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'

@@ -1,16 +1,16 @@
 /** The lists of models. None calls an upstream: a provider that does not answer must not block a model picker. */
 import { z } from 'zod'
-import { pricesAt } from '../../accounts/costs/price-variants.ts'
-import { callerInTeam } from '../../accounts/caller.ts'
+import { pricesAt } from '../../pricing/price-variants.ts'
+import { callerInTeam } from '../../access/caller.ts'
 import {
   accessibleGroups,
   mayCall,
   modelAliases,
   unaliased,
   visibleDeployments,
-} from '../../accounts/models/model-access.ts'
-import { administersAnything, mayReadAll, maySeeTeam } from '../../accounts/rights.ts'
-import { priceFields } from '../../accounts/costs/price-keys.ts'
+} from '../../access/models/model-access.ts'
+import { administersAnything, mayReadAll, maySeeTeam } from '../../access/rights.ts'
+import { priceFields } from '../../pricing/price-keys.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import { masterCaller } from '../../core/caller.ts'

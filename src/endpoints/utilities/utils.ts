@@ -2,7 +2,7 @@
  * Utilities (docs/api.md): they count tokens, list supported fields and show requests without sending them.
  */
 import { z } from 'zod'
-import { visibleDeployments } from '../../accounts/models/model-access.ts'
+import { visibleDeployments } from '../../access/models/model-access.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'

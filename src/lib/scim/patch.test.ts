@@ -1,6 +1,6 @@
 /** PATCH of SCIM on lists and objects, as RFC 7644 3.5.2 and the directories have it. */
 import { expect, test } from 'bun:test'
-import { userType } from '../../accounts/directory/schemas.ts'
+import { userType } from '../../access/directory/schemas.ts'
 import { patched } from './patch.ts'
 import type { Operation } from './patch.ts'
 import { projection } from './projection.ts'

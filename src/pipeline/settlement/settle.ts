@@ -17,9 +17,9 @@ import { addEarlierUsage, completeRequest, countedTokens, isOwed, recordUsage, t
 /** What calls are settled and answered with. */
 export interface SettleParts extends CallParts, RespondParts {
   readonly policies: CallPolicies
-  /** What a request to an upstream cost (`accounts/costs/request-cost.ts`). */
+  /** What a request to an upstream cost (`pricing/request-cost.ts`). */
   cost(usage: Usage, deployment: Deployment, times: RequestTimes): RequestCost
-  /** Discounts and margins (`accounts/costs/price-terms.ts`): of the deployment that answered, or failed last. */
+  /** Discounts and margins (`pricing/price-terms.ts`): of the deployment that answered, or failed last. */
   readonly terms: {
     of(call: Call): readonly PriceTerm[]
     cost(terms: readonly PriceTerm[], listNanoUsd: bigint): bigint

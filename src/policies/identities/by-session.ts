@@ -1,7 +1,7 @@
 /** Identifies a browser by the cookie of its session. */
-import { callerProblem } from '../../accounts/caller.ts'
-import { checkNotForeign, checkSameOrigin } from '../../accounts/session-cookie.ts'
-import type { ShownSession } from '../../accounts/session-cookie.ts'
+import { callerProblem } from '../../access/caller.ts'
+import { checkNotForeign, checkSameOrigin } from '../../access/session-cookie.ts'
+import type { ShownSession } from '../../access/session-cookie.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { RequestHead } from '../../core/policy.ts'
 import type { KeyDirectory } from '../../core/tenancy/keys.ts'

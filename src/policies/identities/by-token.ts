@@ -1,5 +1,5 @@
 /** Identifies a caller by a token of an identity provider, or of the gateway itself, in the place of a key. */
-import { callerProblem } from '../../accounts/caller.ts'
+import { callerProblem } from '../../access/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { KeyDirectory } from '../../core/tenancy/keys.ts'

@@ -1,7 +1,7 @@
 /** The limits of a call: its key's, and those of the customer and the tags that it names. */
-import { CallerLimits } from '../../accounts/limits/limit-scopes.ts'
-import type { LimitOwner, ModelLimits } from '../../accounts/limits/limit-scopes.ts'
-import { customerLimits } from '../../accounts/limits/named-owners.ts'
+import { CallerLimits } from '../../access/limits/limit-scopes.ts'
+import type { LimitOwner, ModelLimits } from '../../access/limits/limit-scopes.ts'
+import { customerLimits } from '../../access/limits/named-owners.ts'
 import type { Call } from '../../core/call.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Settings } from '../../core/settings.ts'

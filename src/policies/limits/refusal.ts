@@ -1,5 +1,5 @@
 /** How answers report limits and budgets: OpenAI's headers, and one error for each kind. */
-import { nanoUsdToText } from '../../accounts/costs/cost.ts'
+import { nanoUsdToText } from '../../pricing/cost.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { thousandthsText } from '../../lib/number-text.ts'
 import type { LimitRefusal, LimitState } from '../../core/tenancy/limits.ts'

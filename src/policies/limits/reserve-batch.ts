@@ -1,5 +1,5 @@
 /** Reserves what a batch can cost at most in all of its budgets, and charges what it cost. */
-import type { BudgetPlan } from '../../accounts/limits/budget-plan.ts'
+import type { BudgetPlan } from '../../access/limits/budget-plan.ts'
 import type { BatchAmount } from '../../core/tenancy/budget-charge.ts'
 import { chargeList } from '../../core/tenancy/budget-charge.ts'
 import type { BudgetSettings } from '../../core/tenancy/budgets.ts'

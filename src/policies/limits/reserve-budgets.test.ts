@@ -1,6 +1,6 @@
 /** What is reserved for a call, and what it is charged at its end. */
 import { describe, expect, test } from 'bun:test'
-import { BudgetPlan } from '../../accounts/limits/budget-plan.ts'
+import { BudgetPlan } from '../../access/limits/budget-plan.ts'
 import { budgetSettingsOf } from '../../config/budgets.ts'
 import type { Call, SentRequest } from '../../core/call.ts'
 import type { CallInput } from '../../core/hub/input.ts'

@@ -1,6 +1,6 @@
 /** Reserves what a call can cost at most in all of its budgets, and charges what it cost. */
-import type { BudgetPlan } from '../../accounts/limits/budget-plan.ts'
-import { costNanoUsd } from '../../accounts/costs/cost.ts'
+import type { BudgetPlan } from '../../access/limits/budget-plan.ts'
+import { costNanoUsd } from '../../pricing/cost.ts'
 import type { BudgetReservation, BudgetScopes } from '../../core/tenancy/budget-charge.ts'
 import type { BudgetSettings } from '../../core/tenancy/budgets.ts'
 import type { Call } from '../../core/call.ts'

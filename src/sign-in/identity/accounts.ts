@@ -1,8 +1,8 @@
 /** Finds or makes the user of a person at an identity provider, and gives it what the provider's claims say. */
 import { randomUUIDv7 } from 'bun'
-import { distrustOf } from '../../accounts/directory/authority.ts'
-import { isDirectorysAddress } from '../../accounts/directory/fields.ts'
-import { newUser } from '../../accounts/fields/user-fields.ts'
+import { distrustOf } from '../../access/directory/authority.ts'
+import { isDirectorysAddress } from '../../access/directory/fields.ts'
+import { newUser } from '../../access/fields/user-fields.ts'
 import { IdentityRefusal } from '../../core/sign-in/identity-providers.ts'
 import type { AccountRules, Identity, NamedIdentity } from '../../core/sign-in/identity-providers.ts'
 import type { Settings } from '../../core/settings.ts'

@@ -3,7 +3,7 @@
  * (`id_token_hint`, OpenID Connect RP-Initiated Logout 1.0): without it a provider may ask who it is. The browser keeps
  * it, encrypted, so that no claim stands in the database.
  */
-import { setCookie, shownCookie } from '../../accounts/session-cookie.ts'
+import { setCookie, shownCookie } from '../../access/session-cookie.ts'
 import { KeyRing } from '../../lib/encryption.ts'
 import { Secret } from '../../lib/secret.ts'
 import type { Signer } from '../../lib/signer.ts'

@@ -3,7 +3,7 @@
  * can read it, and none keeps anything.
  */
 import { timingSafeEqual } from 'node:crypto'
-import { setCookie, shownCookie } from '../../accounts/session-cookie.ts'
+import { setCookie, shownCookie } from '../../access/session-cookie.ts'
 import type { Signer } from '../../lib/signer.ts'
 
 interface Headers {

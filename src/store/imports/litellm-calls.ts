@@ -1,8 +1,8 @@
 /** Brings the spend log of LiteLLM into the ledger and its sums, so that reports go back before the import. */
 import type { SQL } from 'bun'
-import { callOf } from '../../accounts/imports/litellm-calls.ts'
-import { nanoUsd } from '../../accounts/imports/litellm-rows.ts'
-import type { LitellmRow } from '../../accounts/imports/litellm-rows.ts'
+import { callOf } from '../../access/imports/litellm-calls.ts'
+import { nanoUsd } from '../../access/imports/litellm-rows.ts'
+import type { LitellmRow } from '../../access/imports/litellm-rows.ts'
 import { decodeRecord, encodeSettlement } from '../ledger/journal/ledger-record.ts'
 import type { LedgerDatabase } from '../ledger/ledger-database.ts'
 import type { ImportCount } from './litellm-import.ts'

@@ -1,6 +1,6 @@
 /** Brings what a LiteLLM database says of keys, teams, users and budgets into the gateway's own. */
-import * as rows from '../../accounts/imports/litellm-rows.ts'
-import type { LitellmRow } from '../../accounts/imports/litellm-rows.ts'
+import * as rows from '../../access/imports/litellm-rows.ts'
+import type { LitellmRow } from '../../access/imports/litellm-rows.ts'
 import type { Actor, TenantKind } from '../../core/tenancy/tenancy.ts'
 import type { NewTenant, TenancyStore, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
 import type { LitellmTables } from './litellm-tables.ts'

@@ -1,7 +1,7 @@
 /** Brings models and credentials that were made in LiteLLM by API or on its pages; their secrets are encrypted anew. */
 import { randomUUIDv7 } from 'bun'
-import { openFields } from '../../accounts/imports/litellm-secrets.ts'
-import type { LitellmRow } from '../../accounts/imports/litellm-rows.ts'
+import { openFields } from '../../access/imports/litellm-secrets.ts'
+import type { LitellmRow } from '../../access/imports/litellm-rows.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { ConfigurationChecks, ConfiguredContent, ConfiguredStore } from '../../core/objects/configured-objects.ts'
 import type { Actor } from '../../core/tenancy/tenancy.ts'

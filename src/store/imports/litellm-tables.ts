@@ -1,6 +1,6 @@
 /** Reads the tables of a LiteLLM database. Nothing is written to it. */
 import type { SQL } from 'bun'
-import type { LitellmRow } from '../../accounts/imports/litellm-rows.ts'
+import type { LitellmRow } from '../../access/imports/litellm-rows.ts'
 
 const tables = {
   budgets: 'LiteLLM_BudgetTable',

@@ -2,7 +2,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { CryptoHasher } from 'bun'
 import type { SQL } from 'bun'
-import { masterKeyProblem, mintKey } from '../../accounts/key.ts'
+import { masterKeyProblem, mintKey } from '../../access/key.ts'
 import { Secret } from '../../lib/secret.ts'
 import { answerInTime, transaction } from '../database/open.ts'
 import type { Database } from '../database/open.ts'

@@ -1,6 +1,6 @@
 /** Every budget, the nearest to its limit first: for people who look at them, not for decisions about calls. */
-import { BudgetPlan, budgetDefinitions } from '../../accounts/limits/budget-plan.ts'
-import { withBudget, withTeamShare } from '../../accounts/caller.ts'
+import { BudgetPlan, budgetDefinitions } from '../../access/limits/budget-plan.ts'
+import { withBudget, withTeamShare } from '../../access/caller.ts'
 import type {
   BudgetSettings,
   BudgetRule,

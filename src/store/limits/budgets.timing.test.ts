@@ -1,6 +1,6 @@
 /** What budgets add to a call on one machine. */
 import { expect, test } from 'bun:test'
-import { BudgetPlan } from '../../accounts/limits/budget-plan.ts'
+import { BudgetPlan } from '../../access/limits/budget-plan.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { BudgetCounters } from './budget-counters.ts'
 import { takenOf } from './budget-fixture.ts'

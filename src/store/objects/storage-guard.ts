@@ -1,7 +1,7 @@
 /** Keeps what keys store within their quota, by the totals that the database itself keeps (migration 7). */
 import type { SQL } from 'bun'
-import { checkStorage } from '../../accounts/storage-quota.ts'
-import type { StorageQuota, StoredTotals } from '../../accounts/storage-quota.ts'
+import { checkStorage } from '../../access/storage-quota.ts'
+import type { StorageQuota, StoredTotals } from '../../access/storage-quota.ts'
 import { toNumber } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { readAccessToken, readRefreshToken, writeAccessToken, writeRefreshToken } from '../../accounts/access-token.ts'
-import type { AccessClaims } from '../../accounts/access-token.ts'
+import { readAccessToken, readRefreshToken, writeAccessToken, writeRefreshToken } from '../../access/access-token.ts'
+import type { AccessClaims } from '../../access/access-token.ts'
 import { createAccessTokenVerifier } from './access-tokens.ts'
 import { hourMs } from '../../lib/clock.ts'
 

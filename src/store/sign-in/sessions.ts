@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { randomUUIDv7 } from 'bun'
 import type { SQL } from 'bun'
-import { sessionActorKey } from '../../accounts/actor.ts'
+import { sessionActorKey } from '../../access/actor.ts'
 import { masterKeyId } from '../../core/caller.ts'
 import type { Session } from '../../core/sign-in/session.ts'
 import type { NewSession, SessionOwner, SessionStore } from '../../core/sign-in/sign-in.ts'

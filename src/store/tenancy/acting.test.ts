@@ -1,7 +1,7 @@
 /** A change is refused in its transaction where the caller lost a right after its request was admitted. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { actorOf } from '../../accounts/actor.ts'
-import { compileCaller } from '../../accounts/caller.ts'
+import { actorOf } from '../../access/actor.ts'
+import { compileCaller } from '../../access/caller.ts'
 import { bareKey, masterCaller, userKeyId } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import { noDirectory, unlimited } from '../../core/tenancy/tenancy.ts'

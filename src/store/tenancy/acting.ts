@@ -4,8 +4,8 @@
  * refuses changes that came past it.
  */
 import type { SQL } from 'bun'
-import { compileCaller } from '../../accounts/caller.ts'
-import { checkStanding } from '../../accounts/standing.ts'
+import { compileCaller } from '../../access/caller.ts'
+import { checkStanding } from '../../access/standing.ts'
 import { isMaster, isStandInKeyId, masterCaller } from '../../core/caller.ts'
 import type { Caller, VirtualKey } from '../../core/caller.ts'
 import type { Session } from '../../core/sign-in/session.ts'

@@ -1,6 +1,6 @@
 /** Reads what callers are compiled from. Users, teams and the like are shared by all callers that belong to them. */
-import { compileCaller, withBudget } from '../../accounts/caller.ts'
-import { tagsOfKey } from '../../accounts/key.ts'
+import { compileCaller, withBudget } from '../../access/caller.ts'
+import { tagsOfKey } from '../../access/key.ts'
 import { bareKey, serviceAccountKeyId, userKeyId } from '../../core/caller.ts'
 import type { Caller, VirtualKey } from '../../core/caller.ts'
 import type { KeyRecord } from '../../core/tenancy/keys.ts'

@@ -1,5 +1,5 @@
 /** Callers as JSON, for the file of known keys. */
-import { compileCaller } from '../../accounts/caller.ts'
+import { compileCaller } from '../../access/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { KeyRecord } from '../../core/tenancy/keys.ts'
 import { keyColumns, membershipColumns, tenantColumns, toRecord, toRow } from './columns.ts'

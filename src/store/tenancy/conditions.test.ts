@@ -1,7 +1,7 @@
 /** What directories search by is answered by an index, however many users there are. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { conditionOf } from '../../accounts/directory/search.ts'
-import { groupType, userType } from '../../accounts/directory/schemas.ts'
+import { conditionOf } from '../../access/directory/search.ts'
+import { groupType, userType } from '../../access/directory/schemas.ts'
 import { parseFilter } from '../../lib/scim/path.ts'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'

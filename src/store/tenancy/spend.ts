@@ -1,6 +1,6 @@
 /** What was spent by keys, teams and the like, from the daily sums of the ledger. */
 import type { SQL } from 'bun'
-import { nanoUsdToText } from '../../accounts/costs/cost.ts'
+import { nanoUsdToText } from '../../pricing/cost.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
 import type { SpendKind, SpendReset } from '../../core/tenancy/tenancy-store.ts'

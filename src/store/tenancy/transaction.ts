@@ -1,6 +1,6 @@
 /** One transaction on tenancy: each change gets its revision and its row in the audit log. */
 import type { SQL } from 'bun'
-import { rotateBy } from '../../accounts/key-rotation.ts'
+import { rotateBy } from '../../access/key-rotation.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { IdentityLink, IdentityRemoval, NamedIdentity } from '../../core/sign-in/identity-providers.ts'
 import type { KeyChanges, KeyRecord } from '../../core/tenancy/keys.ts'

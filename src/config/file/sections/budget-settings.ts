@@ -1,10 +1,10 @@
 /** How budgets are kept, and those of the configuration itself. */
 import { z } from 'zod'
-import { isTimeZone, readBudgetDuration } from '../../../accounts/limits/budget-window.ts'
+import { isTimeZone, readBudgetDuration } from '../../../access/limits/budget-window.ts'
 import { checkedText } from '../checked-text.ts'
 
 const alertUrl = z.url({ protocol: /^https?$/ })
-/** In dollars, up to what the API takes (accounts/fields/money.ts); more than nine million count as nine million. */
+/** In dollars, up to what the API takes (access/fields/money.ts); more than nine million count as nine million. */
 export const budgetUsd = z.number().min(0).max(1_000_000_000)
 const duration = checkedText(z.string(), text => {
   const read = readBudgetDuration(text)

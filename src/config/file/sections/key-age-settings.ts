@@ -1,6 +1,6 @@
 /** How old the texts of keys may become, and who is reminded before. */
 import { z } from 'zod'
-import { readDuration } from '../../../accounts/key.ts'
+import { readDuration } from '../../../access/key.ts'
 import { checkedText } from '../checked-text.ts'
 
 const duration = checkedText(z.string(), text => {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { checkedText } from '../checked-text.ts'
 import { budgetUsd } from './budget-settings.ts'
-import { readDuration } from '../../../accounts/key.ts'
+import { readDuration } from '../../../access/key.ts'
 
 const count = z.number().int().min(0).max(1_000_000_000)
 const duration = checkedText(z.string(), text => {

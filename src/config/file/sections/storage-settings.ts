@@ -1,4 +1,4 @@
-/** Keys of `general_settings` about what keys may store (`accounts/storage-quota.ts`), and how long it is kept. */
+/** Keys of `general_settings` about what keys may store (`access/storage-quota.ts`), and how long it is kept. */
 import { z } from 'zod'
 
 /** The first two may be null, for no limit. */

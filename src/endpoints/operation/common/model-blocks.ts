@@ -1,5 +1,5 @@
 /** Deployments that are switched off: one object for each, under the id of the deployment. */
-import { actorOf } from '../../../accounts/actor.ts'
+import { actorOf } from '../../../access/actor.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { ConfiguredObject, ModelBlockBody } from '../../../core/objects/configured-objects.ts'
 import type { DeploymentBlock } from '../../../core/deployment.ts'

@@ -1,6 +1,6 @@
 /** Forms of pages without script: read, and bound to the browser that they were shown to. */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { isOwnOrigin, setCookie, shownCookie } from '../../../accounts/session-cookie.ts'
+import { isOwnOrigin, setCookie, shownCookie } from '../../../access/session-cookie.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { HttpRequest } from '../../../core/request.ts'

@@ -1,15 +1,15 @@
 /** Teams, organizations and users as a caller may see and change them, read within the transaction of a change. */
 import { randomUUIDv7 } from 'bun'
-import { reservedName, restrictionOf } from '../../../accounts/key-grants.ts'
-import { limitsCalls } from '../../../accounts/limits/named-owners.ts'
-import { newUser } from '../../../accounts/fields/user-fields.ts'
+import { reservedName, restrictionOf } from '../../../access/key-grants.ts'
+import { limitsCalls } from '../../../access/limits/named-owners.ts'
+import { newUser } from '../../../access/fields/user-fields.ts'
 import {
   administersOrganization,
   administersTeam,
   maySeeTeam,
   membershipIn,
   organizationsOf,
-} from '../../../accounts/rights.ts'
+} from '../../../access/rights.ts'
 import { isAdministrator } from '../../../core/caller.ts'
 import type { Caller } from '../../../core/caller.ts'
 import { GatewayError } from '../../../core/errors.ts'

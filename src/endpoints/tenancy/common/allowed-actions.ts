@@ -7,7 +7,7 @@ import {
   mayChangeKey,
   mayReadAll,
   organizationsOf,
-} from '../../../accounts/rights.ts'
+} from '../../../access/rights.ts'
 import { isAdministrator } from '../../../core/caller.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { Services } from '../../../core/endpoint.ts'

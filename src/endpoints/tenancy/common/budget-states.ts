@@ -1,7 +1,7 @@
 /** Reads how budgets stand now. */
-import { BudgetPlan, budgetDefinitions } from '../../../accounts/limits/budget-plan.ts'
-import { shownBudgetState } from '../../../accounts/limits/budget-state.ts'
-import { withBudget } from '../../../accounts/caller.ts'
+import { BudgetPlan, budgetDefinitions } from '../../../access/limits/budget-plan.ts'
+import { shownBudgetState } from '../../../access/limits/budget-state.ts'
+import { withBudget } from '../../../access/caller.ts'
 import type { BudgetDefinition, BudgetRule } from '../../../core/tenancy/budgets.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import type { SpendingFields } from '../../../core/tenancy/tenancy.ts'

@@ -1,8 +1,8 @@
 /** Who may make, see and change which key, decided within the transaction of the change. */
 import { CryptoHasher } from 'bun'
-import { callRoutes, callsOnly, loosenedField, memberKeyEnd, restrictionOf } from '../../../accounts/key-grants.ts'
-import { tagsOfKey } from '../../../accounts/key.ts'
-import { administersOrganization, administersTeam, mayChangeKey, membershipIn } from '../../../accounts/rights.ts'
+import { callRoutes, callsOnly, loosenedField, memberKeyEnd, restrictionOf } from '../../../access/key-grants.ts'
+import { tagsOfKey } from '../../../access/key.ts'
+import { administersOrganization, administersTeam, mayChangeKey, membershipIn } from '../../../access/rights.ts'
 import { isAdministrator } from '../../../core/caller.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { Services } from '../../../core/endpoint.ts'

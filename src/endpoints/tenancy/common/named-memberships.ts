@@ -1,5 +1,5 @@
 /** Memberships as `/team/info` and `/organization/info` show them: with names, which people know in place of ids. */
-import { shownMembership } from '../../../accounts/fields/team-fields.ts'
+import { shownMembership } from '../../../access/fields/team-fields.ts'
 import type { Membership, User } from '../../../core/tenancy/tenancy.ts'
 import type { TenancyReader } from '../../../core/tenancy/tenancy-store.ts'
 

@@ -1,7 +1,7 @@
 /** What the endpoints of SCIM share: bodies, errors, versions, lists and their pages. */
 import { z } from 'zod'
-import { actorOf } from '../../../accounts/actor.ts'
-import { conditionOf } from '../../../accounts/directory/search.ts'
+import { actorOf } from '../../../access/actor.ts'
+import { conditionOf } from '../../../access/directory/search.ts'
 import type { Answer } from '../../../core/answer.ts'
 import type { Endpoint, EndpointContext, EndpointDoc } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'

@@ -12,7 +12,7 @@ import type { ScimRequest } from './answers.ts'
 import { scimErrorBody } from './error-body.ts'
 import { scimGroupEndpoints } from './groups.ts'
 import { scimUserEndpoints } from './users.ts'
-import { groupType, userType } from '../../../accounts/directory/schemas.ts'
+import { groupType, userType } from '../../../access/directory/schemas.ts'
 
 /** What one request may hold. */
 export const bulkLimits = { maxOperations: 1000, maxPayloadSize: bodyBytesMax } as const

@@ -1,5 +1,5 @@
 /** What ends when a directory deletes a user or a team, in steps that do not hold up other changes. */
-import { isOutOfReach } from '../../../accounts/directory/authority.ts'
+import { isOutOfReach } from '../../../access/directory/authority.ts'
 import type { MembershipQuery, TenancyReader } from '../../../core/tenancy/tenancy-store.ts'
 import { changing } from './answers.ts'
 import type { ScimRequest } from './answers.ts'

@@ -1,6 +1,6 @@
 /** What SCIM can do here: its abilities, its types of resources, and their schemas (RFC 7644, section 4). */
 import { z } from 'zod'
-import { groupType, userType } from '../../../accounts/directory/schemas.ts'
+import { groupType, userType } from '../../../access/directory/schemas.ts'
 import type { Endpoint, Services } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { commonAttributes } from '../../../lib/scim/schema.ts'

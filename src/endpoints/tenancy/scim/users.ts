@@ -8,10 +8,10 @@ import {
   resourceOfUser,
   returnOf,
   shownResourceOfUser,
-} from '../../../accounts/directory/fields.ts'
-import { checkAddress, checkChange, checkReach, isPrivileged } from '../../../accounts/directory/authority.ts'
-import { userType } from '../../../accounts/directory/schemas.ts'
-import { newUser } from '../../../accounts/fields/user-fields.ts'
+} from '../../../access/directory/fields.ts'
+import { checkAddress, checkChange, checkReach, isPrivileged } from '../../../access/directory/authority.ts'
+import { userType } from '../../../access/directory/schemas.ts'
+import { newUser } from '../../../access/fields/user-fields.ts'
 import type { Endpoint } from '../../../core/endpoint.ts'
 import type { Team, User } from '../../../core/tenancy/tenancy.ts'
 import type { TenancyReader, TenancyTransaction, TenantChanges } from '../../../core/tenancy/tenancy-store.ts'

@@ -1,5 +1,5 @@
 /** `/utils/token_counter`: by the provider's own counter, the model's tokenizer, or an estimate. */
-import { visibleDeployments } from '../../../accounts/models/model-access.ts'
+import { visibleDeployments } from '../../../access/models/model-access.ts'
 import { jsonAnswer } from '../../../core/answer.ts'
 import type { Answer } from '../../../core/answer.ts'
 import { toResponse } from '../../../core/answer.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import type { Prices } from '../../core/usage/prices.ts'
-import type { Served, Usage } from '../../core/usage/usage.ts'
+import type { Prices } from '../core/usage/prices.ts'
+import type { Served, Usage } from '../core/usage/usage.ts'
 import { costNanoUsd } from './cost.ts'
 import { pricesAt } from './price-variants.ts'
 

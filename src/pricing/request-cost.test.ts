@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import type { Deployment } from '../../core/deployment.ts'
-import type { Prices } from '../../core/usage/prices.ts'
-import type { Usage } from '../../core/usage/usage.ts'
+import type { Deployment } from '../core/deployment.ts'
+import type { Prices } from '../core/usage/prices.ts'
+import type { Usage } from '../core/usage/usage.ts'
 import { requestCosts } from './request-cost.ts'
 
 const prices: Prices = { input: 1_000_000_000n, output: 2_000_000_000n }

@@ -1,6 +1,6 @@
 /** Dollars as clients write them. */
 import { z } from 'zod'
-import { nanoUsdToText } from '../costs/cost.ts'
+import { nanoUsdToText } from '../../pricing/cost.ts'
 import { lazy } from '../../lib/lazy.ts'
 
 /** A billion dollars: in nano-dollars it fits 64 bits. */

@@ -2,7 +2,7 @@
  * LiteLLM's names of prices, in dollars for one unit, as in configurations and in lists of models
  * (docs.litellm.ai/docs/proxy/custom_pricing and the keys of its list at version 1.109.1, 2026-11).
  */
-import type { PriceName, Prices } from '../../core/usage/prices.ts'
+import type { PriceName, Prices } from '../core/usage/prices.ts'
 
 /** Prices of a token. Tiers, variants and places change them. */
 export const tokenKeys = {

@@ -1,6 +1,6 @@
 /** The usage of a call, read back from its row of the ledger: so that its cost can be made again. */
-import type { LedgerRow } from '../../core/ledger/ledger-columns.ts'
-import type { ModelUsage, Usage } from '../../core/usage/usage.ts'
+import type { LedgerRow } from '../core/ledger/ledger-columns.ts'
+import type { ModelUsage, Usage } from '../core/usage/usage.ts'
 
 const known = <Value>(values: Readonly<Record<string, Value | null>>): Record<string, Value> =>
   Object.fromEntries(Object.entries(values).filter((entry): entry is [string, Value] => entry[1] !== null))

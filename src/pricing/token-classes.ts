@@ -2,8 +2,8 @@
  * The tokens of a call in classes that do not overlap, each with the price it is charged at. Vendors count cached audio
  * both as cached and as audio; a price may be charged for it once.
  */
-import type { Prices } from '../../core/usage/prices.ts'
-import type { UsageCounts } from '../../core/usage/usage.ts'
+import type { Prices } from '../core/usage/prices.ts'
+import type { UsageCounts } from '../core/usage/usage.ts'
 
 /** Tokens, and the price of one; undefined = it has no known price. */
 export type TokenClass = readonly [tokens: number, price: bigint | undefined]

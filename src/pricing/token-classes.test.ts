@@ -1,9 +1,9 @@
 /** No token is charged twice, and none is forgotten. */
 import { describe, expect, test } from 'bun:test'
-import { forSeeds, seedsOf } from '../../../tests/property/random.ts'
-import type { Random } from '../../../tests/property/random.ts'
-import type { Prices } from '../../core/usage/prices.ts'
-import type { UsageCounts } from '../../core/usage/usage.ts'
+import { forSeeds, seedsOf } from '../../tests/property/random.ts'
+import type { Random } from '../../tests/property/random.ts'
+import type { Prices } from '../core/usage/prices.ts'
+import type { UsageCounts } from '../core/usage/usage.ts'
 import { inputClasses, outputClasses } from './token-classes.ts'
 import type { TokenClass } from './token-classes.ts'
 

@@ -1,8 +1,8 @@
 /** Discounts and margins: exact, in their order, and as the ledger keeps them. Figures are counted by hand. */
 import { describe, expect, test } from 'bun:test'
-import type { Call } from '../../core/call.ts'
-import type { Caller } from '../../core/caller.ts'
-import type { PriceTerm, PriceTermSettings } from '../../core/usage/price-terms.ts'
+import type { Call } from '../core/call.ts'
+import type { Caller } from '../core/caller.ts'
+import type { PriceTerm, PriceTermSettings } from '../core/usage/price-terms.ts'
 import { boundsUnder, costUnder, readTerms, termsFor, termsText } from './price-terms.ts'
 
 const term = (discount: number, margin = 0, fixedNanoUsd = 0n): PriceTerm => ({

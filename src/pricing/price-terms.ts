@@ -1,7 +1,7 @@
 /** Discounts and margins on what the vendor charges: what the callers of the gateway are charged. */
-import type { Call, CallBounds } from '../../core/call.ts'
-import type { Caller } from '../../core/caller.ts'
-import type { PriceTerm, PriceTermSettings } from '../../core/usage/price-terms.ts'
+import type { Call, CallBounds } from '../core/call.ts'
+import type { Caller } from '../core/caller.ts'
+import type { PriceTerm, PriceTermSettings } from '../core/usage/price-terms.ts'
 
 const million = 1_000_000n
 

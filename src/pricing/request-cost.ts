@@ -1,10 +1,10 @@
 /** What one request to an upstream cost: by what the upstream says, where it is believed, else by usage and prices. */
-import type { Deployment } from '../../core/deployment.ts'
-import type { Prices } from '../../core/usage/prices.ts'
-import { unknownCost } from '../../core/usage/request-cost.ts'
-import type { RequestCost, RequestTimes } from '../../core/usage/request-cost.ts'
-import { unbilledTier } from '../../core/usage/usage.ts'
-import type { Usage } from '../../core/usage/usage.ts'
+import type { Deployment } from '../core/deployment.ts'
+import type { Prices } from '../core/usage/prices.ts'
+import { unknownCost } from '../core/usage/request-cost.ts'
+import type { RequestCost, RequestTimes } from '../core/usage/request-cost.ts'
+import { unbilledTier } from '../core/usage/usage.ts'
+import type { Usage } from '../core/usage/usage.ts'
 import { costNanoUsd } from './cost.ts'
 
 const freeCost: RequestCost = Object.freeze({ nanoUsd: 0n, source: 'prices' })

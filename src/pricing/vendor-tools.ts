@@ -1,7 +1,7 @@
 /** Whether a request lets the vendor do more than answer: what that uses, and how much, only the answer shows. */
-import type { JsonBody } from '../../lib/json/json-body.ts'
-import { isObject, objectsOf } from '../../lib/json/json-values.ts'
-import type { Json } from '../../lib/json/json-values.ts'
+import type { JsonBody } from '../lib/json/json-body.ts'
+import { isObject, objectsOf } from '../lib/json/json-values.ts'
+import type { Json } from '../lib/json/json-values.ts'
 
 /** Tools that the client runs, in the words of OpenAI and Anthropic; a tool without a `type` is one of Anthropic's. */
 const clientTools = /^(function|custom|namespace|computer_\d+|bash_\d+|text_editor_\d+|memory_\d+)$/

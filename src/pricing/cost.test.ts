@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import type { Prices } from '../../core/usage/prices.ts'
-import type { Usage } from '../../core/usage/usage.ts'
+import type { Prices } from '../core/usage/prices.ts'
+import type { Usage } from '../core/usage/usage.ts'
 import { costNanoUsd, nanoUsdToText } from './cost.ts'
 import { pricesAt } from './price-variants.ts'
 

@@ -1,6 +1,6 @@
 /** What a call costs: integer arithmetic from usage and prices, no floats anywhere. */
-import type { Prices } from '../../core/usage/prices.ts'
-import type { Usage, UsageCounts } from '../../core/usage/usage.ts'
+import type { Prices } from '../core/usage/prices.ts'
+import type { Usage, UsageCounts } from '../core/usage/usage.ts'
 import { appliedPrices, placePercent } from './price-variants.ts'
 import type { PriceTerms } from './price-variants.ts'
 import { inputClasses, outputClasses } from './token-classes.ts'

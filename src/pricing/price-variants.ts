@@ -1,6 +1,6 @@
 /** Which of a model's prices a call is charged at: by time, by what served it, and by the length of its input. */
-import type { HourPrices, Prices } from '../../core/usage/prices.ts'
-import type { Served } from '../../core/usage/usage.ts'
+import type { HourPrices, Prices } from '../core/usage/prices.ts'
+import type { Served } from '../core/usage/usage.ts'
 
 /** What decides between the prices of a model, beside the usage itself. */
 export interface PriceTerms {
