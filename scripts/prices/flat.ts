@@ -1,5 +1,5 @@
 /** Prices as numbers by path (`input`, `tiers.272001.input`, `variants.flex.output`), so that lists can be compared. */
-import type { PriceTerm } from '../../src/config/prices/read-price-keys.ts'
+import type { ListedPrice } from '../../src/config/prices/read-price-keys.ts'
 import { priceUnits, unitScales } from '../../src/config/prices/list-prices.ts'
 import type { ListedPrices, PriceUnit } from '../../src/config/prices/list-prices.ts'
 
@@ -38,7 +38,7 @@ export function pathOf(unit: string, fromInputTokens?: number, variant?: string)
 }
 
 /** The terms of an entry by path. */
-export function flatTerms(terms: readonly PriceTerm[]): FlatPrices {
+export function flatTerms(terms: readonly ListedPrice[]): FlatPrices {
   const flat: FlatPrices = {}
   for (const { unit, price, variant, fromInputTokens } of terms)
     flat[pathOf(unit, fromInputTokens, variant)] = tidy(Number(price) / (unitScales[unit] === 'million' ? 1e9 : 1e15))

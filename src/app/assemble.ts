@@ -13,7 +13,7 @@ import { catalogPrices } from '../config/prices/prices.ts'
 import { watchRuns } from '../pipeline/background/run-watch.ts'
 import type { BudgetCheck } from '../core/tenancy/budget-check.ts'
 import type { Call } from '../core/call.ts'
-import type { PriceTerm } from '../core/usage/price-terms.ts'
+import type { PriceAdjustment } from '../core/usage/price-terms.ts'
 import type { ReloadReport, ServeOptions } from '../config/serve-options.ts'
 import type { SettingsSource } from '../config/settings-source.ts'
 import { countModels } from '../config/model-counts.ts'
@@ -491,7 +491,7 @@ function backlogDetails({ bytes, records, sinceMs }: Backlog): Record<string, nu
   return { bytes, records, oldest_seconds: Math.round(Math.max(clock.epochMs() - sinceMs, 0) / 1000) }
 }
 
-function termsOfCall({ caller, deployment, models }: Call): readonly PriceTerm[] {
+function termsOfCall({ caller, deployment, models }: Call): readonly PriceAdjustment[] {
   const { priceTerms } = models.settings
   return priceTerms && deployment ? termsFor(priceTerms, caller, deployment.target.provider.name) : []
 }

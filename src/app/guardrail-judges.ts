@@ -2,7 +2,7 @@
 import { toResponse } from '../core/answer.ts'
 import type { Services } from '../core/endpoint.ts'
 import { readErrorBody } from '../core/dialects/error-body.ts'
-import { GatewayError } from '../core/errors.ts'
+import { brokenAnswer } from '../core/errors.ts'
 import type { Format } from '../core/format.ts'
 import { internalJsonRequest, SignalClient } from '../core/internal-request.ts'
 import type { Transport } from '../core/transport.ts'
@@ -32,14 +32,14 @@ export function createJudgeClients({ transport, callModel }: JudgeClientParts): 
       const answer = await ask(openaiChat, '/v1/chat/completions', body, context)
       const [choice] = (answer.choices ?? []) as { message?: { content?: unknown } }[]
       const content = choice?.message?.content
-      if (typeof content !== 'string') throw broken(`the model '${model}' answered without a text`)
+      if (typeof content !== 'string') throw brokenAnswer(`the model '${model}' answered without a text`)
       return content
     },
     async moderate(model, texts, context) {
       const answer = await ask(openaiModerations, '/v1/moderations', { model, input: [...texts] }, context)
       const results = (answer.results ?? []) as Json[]
       if (results.length !== texts.length)
-        throw broken(`the model '${model}' judged ${results.length} of ${texts.length}`)
+        throw brokenAnswer(`the model '${model}' judged ${results.length} of ${texts.length}`)
       return results.map(verdictOf)
     },
     async post({ url, headers, body, timeoutMs }) {
@@ -48,19 +48,18 @@ export function createJudgeClients({ transport, callModel }: JudgeClientParts): 
       const { response } = transport.send({ method: 'POST', head, body: [Buffer.from(body)], timeouts })
       const answer = await response
       const bytes = await answer.body.bytes(answerBytesMax)
-      if (answer.status < 200 || answer.status > 299) throw broken(`the service answered with status ${answer.status}`)
+      if (answer.status < 200 || answer.status > 299)
+        throw brokenAnswer(`the service answered with status ${answer.status}`)
       return parsed(bytes)
     },
   }
 }
 
-const broken = (message: string): GatewayError => new GatewayError('upstream-broken', message)
-
 function parsed(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString('utf8'))
   } catch {
-    throw broken('the service answered with something that is no JSON')
+    throw brokenAnswer('the service answered with something that is no JSON')
   }
 }
 
@@ -95,7 +94,9 @@ async function callOf(
     const response = toResponse(await callModel(request, guardrailCaller, { format, route: path }))
     const answer = (await response.json()) as Json
     if (response.status === 200) return answer
-    throw broken(`the model of the guardrail answered with status ${response.status}: ${readErrorBody(answer).message}`)
+    throw brokenAnswer(
+      `the model of the guardrail answered with status ${response.status}: ${readErrorBody(answer).message}`,
+    )
   } finally {
     clearTimeout(timer)
   }

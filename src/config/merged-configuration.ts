@@ -4,7 +4,7 @@ import type {
   CheckedModel,
   ConfigurationChecks,
   ConfiguredObject,
-  FileCredential,
+  ShownFileCredential,
   GuardrailEntry,
   ModelBlockBody,
 } from '../core/objects/configured-objects.ts'
@@ -140,7 +140,7 @@ export class MergedConfiguration implements ConfigurationChecks {
     return 'problem' in read ? read.problem : undefined
   }
 
-  fileCredentials(): readonly FileCredential[] {
+  fileCredentials(): readonly ShownFileCredential[] {
     return this.#entryContext.credentials.map(({ name, info, values, where }) => {
       const { visible, secrets } = splitSecrets(values)
       return { name, info, values: visible, secretNames: secretNamesOf(secrets), where }

@@ -1,5 +1,5 @@
 /** Discounts and margins, from a checked configuration. */
-import type { PriceTerm, PriceTermSettings } from '../core/usage/price-terms.ts'
+import type { PriceAdjustment, PriceAdjustmentSettings } from '../core/usage/price-terms.ts'
 import type { Config } from './file/schema.ts'
 
 type TermConfig = NonNullable<Config['settings']>
@@ -7,7 +7,7 @@ type MarginConfig = NonNullable<TermConfig['cost_margin_config']>[string]
 type OwnersTerms = NonNullable<TermConfig['cost_terms']>['keys']
 
 /** null = list prices for all callers. */
-export function readPriceTerms(config: TermConfig): PriceTermSettings | null {
+export function readPriceTerms(config: TermConfig): PriceAdjustmentSettings | null {
   const { cost_discount_config: discounts = {}, cost_margin_config: margins = {}, cost_terms: owners = {} } = config
   const names = new Set([...Object.keys(discounts), ...Object.keys(margins)])
   const ofOwners = (list: OwnersTerms = {}) =>
@@ -27,7 +27,7 @@ export function readPriceTerms(config: TermConfig): PriceTermSettings | null {
   return isEmpty ? null : settings
 }
 
-function termOf(discount = 0, given: MarginConfig = 0): PriceTerm {
+function termOf(discount = 0, given: MarginConfig = 0): PriceAdjustment {
   const { percentage: more = 0, fixed_amount: fixed = 0 } = typeof given === 'number' ? { percentage: given } : given
   return {
     discountPpm: Math.round(discount * 1e6),

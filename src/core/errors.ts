@@ -169,6 +169,16 @@ export class GatewayError extends Error {
   }
 }
 
+/** The error `upstream-broken` for an answer that cannot be used. `message` is a whole sentence for the client. */
+export function brokenAnswer(message: string, cause?: unknown): GatewayError {
+  return new GatewayError('upstream-broken', message, { cause })
+}
+
+/** The error `upstream-broken` for an answer that is not what its protocol says. `what` ends its message. */
+export function brokenProtocol(what: string, cause?: unknown): GatewayError {
+  return brokenAnswer(`the upstream's answer does not follow its protocol: ${what}`, cause)
+}
+
 /** Any thrown value as a GatewayError; what is not one becomes `internal` and keeps its cause for the log. */
 export function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown

@@ -3,7 +3,7 @@ import type { CacheSettings } from './cache/cache-settings.ts'
 import type { AgentSettings } from './agents.ts'
 import type { BodySettings } from './ledger/call-bodies.ts'
 import type { BudgetSettings } from './tenancy/budgets.ts'
-import type { PriceTermSettings } from './usage/price-terms.ts'
+import type { PriceAdjustmentSettings } from './usage/price-terms.ts'
 import type { UsageExportSettings } from './ledger/usage-export.ts'
 import type { LedgerRetention } from './ledger/usage-report.ts'
 import type { Deployment } from './deployment.ts'
@@ -77,7 +77,7 @@ export interface Settings {
   /** Of the built-in price list: kept in each row whose cost was computed. */
   readonly priceListVersion: string
   /** null = all callers are charged what the vendor charges. */
-  readonly priceTerms: PriceTermSettings | null
+  readonly priceTerms: PriceAdjustmentSettings | null
   /** null = no answer is kept. */
   readonly cache: CacheSettings | null
   /** How often the gateway looks for batches that have ended. */

@@ -9,7 +9,7 @@ import type { Policy } from '../core/policy.ts'
 import { unlimited } from '../core/tenancy/tenancy.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CallLimits } from './limits/call-limits.ts'
-import { refused } from './limits/refusal.ts'
+import { limitRefusal } from './limits/refusal.ts'
 import { leftIn, measureWhereTight } from './limits/closer-bound.ts'
 import { fallbackLists, keepDeployments } from '../access/models/serving-deployments.ts'
 
@@ -112,7 +112,7 @@ async function reserve(
       if (!budgets) continue
       const verdict = await limiter.take(budgets.scopes, 0, nanoUsd)
       if (verdict.allowed) taken.set(name, { taken: verdict, nanoUsd, ...budgets })
-      else if (call.candidates.every(one => providerOf(one) === name)) throw refused(call.responseHeaders, verdict)
+      else if (call.candidates.every(one => providerOf(one) === name)) throw limitRefusal(call.responseHeaders, verdict)
       else passOver(call, one => providerOf(one) !== name)
     }
   } catch (error) {

@@ -10,7 +10,7 @@ import { reserveBatch } from './limits/reserve-batch.ts'
 import { admitBudgets, reserveAttempt } from './limits/reserve-budgets.ts'
 import { admitModel, releaseModels } from './limits/reserve-model.ts'
 import type { CallLimits } from './limits/call-limits.ts'
-import { limitHeaders, refused } from './limits/refusal.ts'
+import { limitHeaders, limitRefusal } from './limits/refusal.ts'
 
 /** What limits are counted with. */
 export interface LimitParts {
@@ -134,7 +134,7 @@ function takeRequest(limiter: Limiter, request: RequestHead, scopes: readonly Li
 
 function countRequest(request: RequestHead, verdict: LimitVerdict): void {
   const own = (request.answerHeaders ??= {})
-  if (!verdict.allowed) throw refused(own, verdict)
+  if (!verdict.allowed) throw limitRefusal(own, verdict)
   verdict.release(0)
   if (verdict.requests) limitHeaders.requests(own, verdict.requests)
 }
@@ -148,7 +148,7 @@ function countAttempt(call: Call, verdict: LimitVerdict): boolean {
 }
 
 function applyVerdict(call: Call, verdict: LimitVerdict): void {
-  if (!verdict.allowed) throw refused(call.responseHeaders, verdict)
+  if (!verdict.allowed) throw limitRefusal(call.responseHeaders, verdict)
   call.limitReservation = call.limitReservation ? together(call.limitReservation, verdict) : verdict
   // The client left while a remote limiter was asked: its settlement has already passed.
   if (call.client.left) release(call)

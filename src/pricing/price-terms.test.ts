@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'bun:test'
 import type { Call } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
-import type { PriceTerm, PriceTermSettings } from '../core/usage/price-terms.ts'
+import type { PriceAdjustment, PriceAdjustmentSettings } from '../core/usage/price-terms.ts'
 import { boundsUnder, costUnder, readTerms, termsFor, termsText } from './price-terms.ts'
 
-const term = (discount: number, margin = 0, fixedNanoUsd = 0n): PriceTerm => ({
+const term = (discount: number, margin = 0, fixedNanoUsd = 0n): PriceAdjustment => ({
   discountPpm: discount * 1e6,
   marginPpm: margin * 1e6,
   fixedNanoUsd,
@@ -35,7 +35,7 @@ test('a text that is none of ours is recognized', () => {
   for (const text of ['', 'x', '1,2', '1,2,3;', '1.5,0,0']) expect(readTerms(text)).toBeUndefined()
 })
 
-const settings: PriceTermSettings = {
+const settings: PriceAdjustmentSettings = {
   providers: { vertex_ai: term(0.05) },
   global: term(0, 0.1),
   organizations: { org: term(0.2) },

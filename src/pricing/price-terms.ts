@@ -1,7 +1,7 @@
 /** Discounts and margins on what the vendor charges: what the callers of the gateway are charged. */
 import type { Call, CallBounds } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
-import type { PriceTerm, PriceTermSettings } from '../core/usage/price-terms.ts'
+import type { PriceAdjustment, PriceAdjustmentSettings } from '../core/usage/price-terms.ts'
 
 const million = 1_000_000n
 
@@ -9,7 +9,7 @@ const million = 1_000_000n
  * The cost under the terms: every discount and margin on what the ones before it made of it, rounded half up once, and
  * fixed amounts added at the end.
  */
-export function costUnder(terms: readonly PriceTerm[], listNanoUsd: bigint): bigint {
+export function costUnder(terms: readonly PriceAdjustment[], listNanoUsd: bigint): bigint {
   let numerator = listNanoUsd
   let denominator = 1n
   let fixed = 0n
@@ -21,11 +21,15 @@ export function costUnder(terms: readonly PriceTerm[], listNanoUsd: bigint): big
   return (numerator * 2n + denominator) / (denominator * 2n) + fixed
 }
 
-const compiled = new WeakMap<PriceTermSettings, WeakMap<Caller, Map<string, readonly PriceTerm[]>>>()
+const compiled = new WeakMap<PriceAdjustmentSettings, WeakMap<Caller, Map<string, readonly PriceAdjustment[]>>>()
 const providersMax = 1000
 
 /** The terms of a caller's calls that this provider serves, the vendor's first, the key's last; empty = list prices. */
-export function termsFor(settings: PriceTermSettings, caller: Caller, provider: string): readonly PriceTerm[] {
+export function termsFor(
+  settings: PriceAdjustmentSettings,
+  caller: Caller,
+  provider: string,
+): readonly PriceAdjustment[] {
   let callers = compiled.get(settings)
   if (!callers) compiled.set(settings, (callers = new WeakMap()))
   let providers = callers.get(caller)
@@ -58,12 +62,12 @@ export function boundsUnder(bounds: CallBounds, call: Call): CallBounds {
 }
 
 /** The terms as the ledger keeps them: `discount,margin,fixed` of each, in millionths and nano-dollars. */
-export function termsText(terms: readonly PriceTerm[]): string {
+export function termsText(terms: readonly PriceAdjustment[]): string {
   return terms.map(one => `${one.discountPpm},${one.marginPpm},${one.fixedNanoUsd}`).join(';')
 }
 
 /** The terms of a row of the ledger; undefined = the text is none that `termsText` made. */
-export function readTerms(text: string): readonly PriceTerm[] | undefined {
+export function readTerms(text: string): readonly PriceAdjustment[] | undefined {
   const terms = text.split(';').map(part => {
     const found = /^(\d{1,7}),(\d{1,9}),(-?\d{1,18})$/.exec(part)
     return found && { discountPpm: Number(found[1]), marginPpm: Number(found[2]), fixedNanoUsd: BigInt(found[3]!) }

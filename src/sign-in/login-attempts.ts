@@ -24,7 +24,7 @@ const addressMax = 30
 const comeAgainMs = 4000
 
 /** An attempt to sign in: who tries, and from where. */
-export interface Attempt {
+export interface LoginAttempt {
   /** As it was typed; undefined = a link is tried, which names none and cannot be guessed. */
   readonly account: string | undefined
   /** Of the client. */
@@ -74,7 +74,7 @@ export class LoginAttempts {
   }
 
   /** Counts the try as a failure until it has succeeded, so that many at once are not more than one after another. */
-  admit({ account, address, device }: Attempt): Admission {
+  admit({ account, address, device }: LoginAttempt): Admission {
     const network = clientNetwork(address)
     const pair = `${network} ${account}`
     const isKnown = device !== undefined || (account !== undefined && this.#known.has(pair))
@@ -103,7 +103,7 @@ export class LoginAttempts {
   }
 
   #wanted(
-    of: Omit<Attempt, 'address'> & { network: string; pair: string; isKnown: boolean },
+    of: Omit<LoginAttempt, 'address'> & { network: string; pair: string; isKnown: boolean },
   ): readonly AttemptCharge[] {
     const { account, network, pair, device, isKnown } = of
     if (device !== undefined) return [[this.#device, `${device} ${account}`, 1]]

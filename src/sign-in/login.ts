@@ -19,7 +19,7 @@ import type { User } from '../core/tenancy/tenancy.ts'
 import { asciiLower } from '../lib/ascii.ts'
 import type { Clock } from '../lib/clock.ts'
 import { LoginAttempts } from './login-attempts.ts'
-import type { AdmittedAttempt, Attempt } from './login-attempts.ts'
+import type { AdmittedAttempt, LoginAttempt } from './login-attempts.ts'
 import { clientAddressOf } from './client-address.ts'
 import { normalPassword, passwordProblem } from './password-strength.ts'
 import { deviceCookie, knownDevice } from './device-cookie.ts'
@@ -70,7 +70,7 @@ class Gate {
   }
 
   /** Takes a try. Throws `rate-limited` where there is none left. */
-  async enter(attempt: Attempt): Promise<AdmittedAttempt> {
+  async enter(attempt: LoginAttempt): Promise<AdmittedAttempt> {
     const admission = this.#attempts.admit(attempt)
     if (admission.admitted) return admission
     const { retryAfterMs, isFirst } = admission

@@ -73,7 +73,7 @@ async function renewed(
     grant_type: 'refresh_token',
     refresh_token: signIn.refreshToken,
   })
-  const tokens = tokensOf(answer)
+  const tokens = tokensOfAnswer(answer)
   if (tokens) {
     writeSignIns(environment, { ...signIns, signIns: { ...signIns.signIns, [url]: { ...signIn, ...tokens } } })
     return tokens.accessToken
@@ -92,7 +92,7 @@ export function withoutSignIn({ signIns, newest, ...rest }: SignIns, url: string
 }
 
 /** The tokens of an answer of the token endpoint; undefined = it has none. */
-export function tokensOf({
+export function tokensOfAnswer({
   status,
   json,
 }: GatewayAnswer): Pick<SignIn, 'accessToken' | 'refreshToken' | 'obtainedAtMs' | 'lifetimeMs'> | undefined {

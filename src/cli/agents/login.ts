@@ -5,7 +5,7 @@ import { systemClock } from '../../lib/clock.ts'
 import type { Command } from '../command.ts'
 import { print, printError, UsageError } from '../command.ts'
 import { text } from '../options.ts'
-import { checkedUrl, chosenGateway, problemIn, tokensOf, withoutSignIn } from './access.ts'
+import { checkedUrl, chosenGateway, problemIn, tokensOfAnswer, withoutSignIn } from './access.ts'
 import { openBrowser } from './browser.ts'
 import { askGateway, GatewayUnreachable } from './gateway-requests.ts'
 import { readSignIns, withLock, writeSignIns } from './sign-in-file.ts'
@@ -138,7 +138,7 @@ async function poll(
     await new Promise(resolve => setTimeout(resolve, waitSeconds * 1000))
     try {
       const answer = await askGateway(endpoint, { grant_type: deviceGrant, device_code: code })
-      const tokens = tokensOf(answer)
+      const tokens = tokensOfAnswer(answer)
       if (tokens) return { ...tokens, user: userIn(answer.json) }
       const error = answer.json?.error
       if (error === 'slow_down') waitSeconds += slowDownSeconds

@@ -1,14 +1,14 @@
 /** What of the prices in an entry of a public list counts. */
 import { isTokenUnit } from './list-prices.ts'
-import type { PriceTerm } from './read-price-keys.ts'
+import type { ListedPrice } from './read-price-keys.ts'
 
 /**
  * Leaves out what is no price: zeros, which stand for unknown where everything is zero or another unit is billed, and
  * prices of units beside the tokens that a vendor bills instead (a list has both for pictures and audio).
  */
-export function billedTerms(terms: readonly PriceTerm[]): readonly PriceTerm[] {
+export function billedTerms(terms: readonly ListedPrice[]): readonly ListedPrice[] {
   if (!terms.some(({ price }) => price > 0n)) return []
-  const has = (unit: PriceTerm['unit']) => terms.some(term => term.unit === unit && term.price > 0n)
+  const has = (unit: ListedPrice['unit']) => terms.some(term => term.unit === unit && term.price > 0n)
   return terms.filter(({ unit, price }) => {
     if (unit === 'image') return price > 0n && !has('outputImage')
     if (unit === 'audioSecond') return price > 0n && !has('inputAudio') && !has('outputAudio')
@@ -21,7 +21,7 @@ export function billedTerms(terms: readonly PriceTerm[]): readonly PriceTerm[] {
 const discounts: ReadonlySet<string> = new Set(['batch', 'flex'])
 
 /** Leaves out dearer variants (`priority`) that lack the price of a kind of token: the standard one is too low. */
-export function withoutGaps(terms: readonly PriceTerm[]): readonly PriceTerm[] {
+export function withoutGaps(terms: readonly ListedPrice[]): readonly ListedPrice[] {
   const standard = terms.filter(
     ({ variant, fromInputTokens }) => variant === undefined && fromInputTokens === undefined,
   )

@@ -1,16 +1,16 @@
 /** Prices that are given by LiteLLM's keys, by themselves or over those of a list. */
 import type { Prices, PriceTier } from '../../core/usage/prices.ts'
 import { isTokenUnit, priceUnits } from './list-prices.ts'
-import type { PriceTerm, ReadPrices } from './read-price-keys.ts'
+import type { ListedPrice, ReadPrices } from './read-price-keys.ts'
 
-const isStandard = ({ variant, fromInputTokens }: PriceTerm): boolean =>
+const isStandard = ({ variant, fromInputTokens }: ListedPrice): boolean =>
   variant === undefined && fromInputTokens === undefined
 
 /**
  * The list prices that remain valid. With a given price for input or output the list's other prices of tokens, its
  * tiers, variants, hours and dates do not apply: they belong to the list's own input and output.
  */
-function remaining(listed: Prices | null, terms: readonly PriceTerm[]): Prices {
+function remaining(listed: Prices | null, terms: readonly ListedPrice[]): Prices {
   if (!listed) return {}
   if (!terms.some(term => isStandard(term) && (term.unit === 'input' || term.unit === 'output'))) return listed
   const kept = priceUnits.filter(unit => !isTokenUnit(unit) || unit === 'input' || unit === 'output')
@@ -51,7 +51,7 @@ function withGivenPrices(listed: Prices, read: ReadPrices): Prices {
 
 /** A variant takes what is not given for it from the list's variant, and what that lacks from the standard prices. */
 function givenVariants(
-  terms: readonly PriceTerm[],
+  terms: readonly ListedPrice[],
   { placePercent: _, ...plain }: Prices,
   listed: Readonly<Record<string, Prices>>,
   overrides: Prices,
@@ -73,7 +73,7 @@ function givenVariants(
 
 /** Each tier inherits what it does not name from the one below. undefined = no tier is given. */
 function givenTiers(
-  terms: readonly PriceTerm[],
+  terms: readonly ListedPrice[],
   variant: string | undefined,
   { placePercent: _, ...plain }: Prices,
 ): PriceTier[] | undefined {
@@ -95,5 +95,5 @@ function withOneHour(given: Prices, { cacheWrite, cacheWriteOneHour }: Prices): 
   return { ...given, cacheWriteOneHour: (given.cacheWrite * cacheWriteOneHour + cacheWrite / 2n) / cacheWrite }
 }
 
-const unitPrices = (terms: readonly PriceTerm[]): Prices =>
+const unitPrices = (terms: readonly ListedPrice[]): Prices =>
   Object.fromEntries(terms.map(({ unit, price }) => [unit, price]))

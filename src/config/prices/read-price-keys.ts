@@ -11,7 +11,7 @@ import { isTokenUnit } from './list-prices.ts'
 import type { PriceUnit } from './list-prices.ts'
 
 /** One price that an entry gives. */
-export interface PriceTerm {
+export interface ListedPrice {
   readonly unit: PriceUnit
   /** Nano-dollars for a million. */
   readonly price: bigint
@@ -23,9 +23,9 @@ export interface PriceTerm {
 
 /** What an entry says about prices. */
 export interface ReadPrices {
-  readonly terms: readonly PriceTerm[]
+  readonly terms: readonly ListedPrice[]
   readonly placePercent?: Readonly<Record<string, number>>
-  readonly hours?: readonly (Omit<HourPrices, 'prices'> & { readonly terms: readonly PriceTerm[] })[]
+  readonly hours?: readonly (Omit<HourPrices, 'prices'> & { readonly terms: readonly ListedPrice[] })[]
   /** Keys of prices that have no effect: a unit that this model does not use, or a value that is no price. */
   readonly withoutEffect: readonly string[]
 }
@@ -82,7 +82,7 @@ const tokenDollarsMax = 1
 const unitDollarsMax = 1000
 
 /** The part of a key that says what is counted, with its tier and variant; undefined = not a price that is known. */
-function readKey(key: string, mode: string): Omit<PriceTerm, 'price'> | undefined {
+function readKey(key: string, mode: string): Omit<ListedPrice, 'price'> | undefined {
   const [, base = '', thousandTokens, word] = keyForm.exec(key) ?? []
   const byMode = Object.hasOwn(unitsByMode, base) ? unitsByMode[base]! : undefined
   const unit = byMode ? byMode[mode] : Object.hasOwn(plainUnits, base) ? plainUnits[base] : undefined
@@ -104,7 +104,7 @@ function dollarsOf(value: unknown): string | undefined {
 /** Reads all keys of an entry that are about prices. `null` and absent values are no prices, and no mistakes. */
 export function readPriceKeys(entry: Readonly<Record<string, unknown>>, model: PricedModel): ReadPrices {
   const withoutEffect: string[] = []
-  const terms: PriceTerm[] = []
+  const terms: ListedPrice[] = []
   const alternatives = otherNames(entry, model)
   for (const [key, value] of Object.entries(entry)) {
     if (!isReadPriceKey(key) || isStructured(key) || value === null || value === undefined) continue
@@ -165,7 +165,7 @@ const structuredKeys: readonly string[] = [
 ]
 
 /** `provider_specific_entry: { fast: 2 }`: the faster mode costs a multiple of every kind of token. */
-function speedTerms(entry: Readonly<Record<string, unknown>>, standard: readonly PriceTerm[]): PriceTerm[] {
+function speedTerms(entry: Readonly<Record<string, unknown>>, standard: readonly ListedPrice[]): ListedPrice[] {
   const factor = isObject(entry.provider_specific_entry) ? entry.provider_specific_entry.fast : undefined
   if (typeof factor !== 'number' || !(factor > 0)) return []
   const percent = BigInt(Math.round(factor * 100))
@@ -187,7 +187,7 @@ export function isOtherPriceKey(key: string): boolean {
   return !isReadPriceKey(key) && /(?:^|_)cost(?:_|$)|uplift/.test(key) && otherPrices.test(key)
 }
 
-function readValue(key: string, value: unknown, { mode = 'chat' }: PricedModel): PriceTerm | undefined {
+function readValue(key: string, value: unknown, { mode = 'chat' }: PricedModel): ListedPrice | undefined {
   const dollars = dollarsOf(value)
   if (dollars === undefined) return undefined
   const calls = Object.hasOwn(thousands, key) ? thousands[key] : undefined
@@ -202,7 +202,7 @@ export function nanoUsdPerMillion(dollars: number | string): bigint {
 }
 
 /** The search of the web has one price, or none: the size of the context, which sets it, is not in a usage report. */
-function searchTerms(entry: Readonly<Record<string, unknown>>, { groundsPrompts = false }: PricedModel): PriceTerm[] {
+function searchTerms(entry: Readonly<Record<string, unknown>>, { groundsPrompts = false }: PricedModel): ListedPrice[] {
   const sizes = entry.search_context_cost_per_query
   if (typeof sizes !== 'object' || sizes === null) return []
   const given = Object.values(sizes).map(dollarsOf)
@@ -214,9 +214,9 @@ function searchTerms(entry: Readonly<Record<string, unknown>>, { groundsPrompts 
 }
 
 /** A list of `{ range: [from, to], input_cost_per_token: ..., ... }`: prices above the beginning of each range. */
-function tieredTerms(tiers: unknown, { mode = 'chat' }: PricedModel): PriceTerm[] {
+function tieredTerms(tiers: unknown, { mode = 'chat' }: PricedModel): ListedPrice[] {
   if (!Array.isArray(tiers)) return []
-  const terms: PriceTerm[] = []
+  const terms: ListedPrice[] = []
   for (const tier of tiers as readonly unknown[]) {
     if (typeof tier !== 'object' || tier === null) return []
     const { range, ...prices } = tier as Readonly<Record<string, unknown>>

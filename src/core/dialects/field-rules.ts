@@ -63,7 +63,7 @@ export interface FieldRules {
 export const noFieldRules: FieldRules = Object.freeze({ fields: new Map() })
 
 /** The rule of a field that is refused at any value; `neutral` = the value that asks for nothing. */
-export const refused =
+export const refusedField =
   (neutral?: unknown): FieldRule =>
   value =>
     value === null || value === neutral ? 'omit' : 'drop'
@@ -74,7 +74,7 @@ export function fieldRules(
   rename: Readonly<Record<string, string>> = {},
 ): Map<string, FieldRule> {
   return new Map<string, FieldRule>([
-    ...drop.map(name => [name, refused()] as const),
+    ...drop.map(name => [name, refusedField()] as const),
     ...Object.entries(rename).map(([name, other]) => [name, () => ({ name: other })] as const),
   ])
 }

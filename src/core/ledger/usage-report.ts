@@ -100,7 +100,7 @@ export const noUsage: UsageSums = Object.freeze({
 })
 
 /** Both together. */
-export function addUsage(one: UsageSums, other: UsageSums): UsageSums {
+export function addUsageSums(one: UsageSums, other: UsageSums): UsageSums {
   return {
     requests: one.requests + other.requests,
     successfulRequests: one.successfulRequests + other.successfulRequests,
@@ -115,7 +115,7 @@ export function addUsage(one: UsageSums, other: UsageSums): UsageSums {
 }
 
 /** The first without the second, which is a part of it. */
-export function takeUsage(one: UsageSums, part: UsageSums): UsageSums {
+export function subtractUsageSums(one: UsageSums, part: UsageSums): UsageSums {
   return {
     requests: one.requests - part.requests,
     successfulRequests: one.successfulRequests - part.successfulRequests,

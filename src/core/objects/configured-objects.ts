@@ -79,7 +79,7 @@ export interface CheckedModel {
 }
 
 /** A credential of the configuration file. */
-export interface FileCredential {
+export interface ShownFileCredential {
   readonly name: string
   readonly info: Readonly<Record<string, unknown>>
   /** Values that are no secrets, and the names of those that are. */
@@ -119,7 +119,7 @@ export interface ConfigurationChecks {
   ): Pick<CheckedModel, 'body' | 'secrets'>
   /** The key and the address of a model as the values of a credential. Throws `unprocessable` where it has none. */
   credentialOf(model: ConfiguredObject): Pick<CheckedModel, 'body' | 'secrets'>
-  fileCredentials(): readonly FileCredential[]
+  fileCredentials(): readonly ShownFileCredential[]
   /**
    * Splits the fields of a guardrail, which may be masked where `before` knows them. Throws `unprocessable` for what
    * its kind cannot work with.

@@ -1,7 +1,7 @@
 /** What callers are charged beyond, or below, what the vendor charges. */
 
 /** One discount and margin: both shares are millionths (50,000 = 5 %). */
-export interface PriceTerm {
+export interface PriceAdjustment {
   readonly discountPpm: number
   readonly marginPpm: number
   /** Added to each call; nano-dollars. */
@@ -9,10 +9,10 @@ export interface PriceTerm {
 }
 
 /** By the names of providers, and by the ids of whom the call belongs to. `global`: of providers without their own. */
-export interface PriceTermSettings {
-  readonly providers: Readonly<Record<string, PriceTerm>>
-  readonly global: PriceTerm | undefined
-  readonly organizations: Readonly<Record<string, PriceTerm>>
-  readonly teams: Readonly<Record<string, PriceTerm>>
-  readonly keys: Readonly<Record<string, PriceTerm>>
+export interface PriceAdjustmentSettings {
+  readonly providers: Readonly<Record<string, PriceAdjustment>>
+  readonly global: PriceAdjustment | undefined
+  readonly organizations: Readonly<Record<string, PriceAdjustment>>
+  readonly teams: Readonly<Record<string, PriceAdjustment>>
+  readonly keys: Readonly<Record<string, PriceAdjustment>>
 }

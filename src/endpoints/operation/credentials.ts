@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import { maskedFields, secretMask, secretNamesOf } from '../../core/objects/configured-objects.ts'
-import type { ConfiguredObject, FileCredential } from '../../core/objects/configured-objects.ts'
+import type { ConfiguredObject, ShownFileCredential } from '../../core/objects/configured-objects.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { Redactor } from '../../lib/redact.ts'
@@ -266,7 +266,7 @@ function shown(one: ConfiguredObject): object {
   }
 }
 
-function shownOfFile({ name: given, info, values, secretNames, where }: FileCredential): object {
+function shownOfFile({ name: given, info, values, secretNames, where }: ShownFileCredential): object {
   return {
     credential_name: given,
     credential_values: maskedFields(values, secretNames),

@@ -5,7 +5,7 @@ import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { SurveyedBudget } from '../../core/tenancy/budgets.ts'
 import type { Services } from '../../core/endpoint.ts'
-import { addUsage, noUsage } from '../../core/ledger/usage-report.ts'
+import { addUsageSums, noUsage } from '../../core/ledger/usage-report.ts'
 import type { UsageGroup, UsageSums } from '../../core/ledger/usage-report.ts'
 import { shownBudgets } from '../tenancy/common/budget-usage.ts'
 import { dollars, shownMetrics, usageFor, visibleUsage } from '../spend/common/access.ts'
@@ -44,7 +44,7 @@ export const overview = withQuery(() => z.strictObject({}), {
     const groups = await usageFor(services, caller, { ...span, groups: ['day', 'model'], order: 'day' })
     const firstDay = today - days + 1
     const now = groups.filter(one => one.day >= firstDay)
-    const sums = (of: readonly UsageGroup[]) => of.reduce<UsageSums>(addUsage, noUsage)
+    const sums = (of: readonly UsageGroup[]) => of.reduce<UsageSums>(addUsageSums, noUsage)
     const latencyOf = (first: number) => latencyOfDays(services, caller, first)
     const hourAgoMs = services.clock.epochMs() - hourMs
     const [recent, budgets, unwell, latency, latencyBefore] = await Promise.all([

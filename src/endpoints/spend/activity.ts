@@ -4,7 +4,7 @@ import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import type { KeyRecord } from '../../core/tenancy/keys.ts'
-import { addUsage, noUsage, takeUsage } from '../../core/ledger/usage-report.ts'
+import { addUsageSums, noUsage, subtractUsageSums } from '../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageQuery, UsageScope, UsageSums } from '../../core/ledger/usage-report.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
@@ -149,7 +149,7 @@ async function activityPage(
       others,
     }),
   }))
-  const totals = shown.reduce<UsageSums>(addUsage, noUsage)
+  const totals = shown.reduce<UsageSums>(addUsageSums, noUsage)
   const pages = days ? Math.ceil(days.length / size) : Math.min(1, shown.length)
   return { results, metadata: pageMetadata(totals, { page, pages, complete: !others.isAny }) }
 }
@@ -217,7 +217,7 @@ const ofDay = (parts: Parts, day: number): Parts => ({
 /** The sums of each day, in the order of the groups. */
 const daysOf = (groups: readonly UsageGroup[]): (UsageSums & { readonly day: number })[] =>
   [...Map.groupBy(groups, one => one.day)].map(([day, rows]) => ({
-    ...rows.reduce<UsageSums>(addUsage, noUsage),
+    ...rows.reduce<UsageSums>(addUsageSums, noUsage),
     day,
   }))
 
@@ -308,7 +308,7 @@ function deploymentParts(groups: readonly UsageGroup[]): Record<string, object> 
 
 function sumsBy(rows: readonly UsageGroup[], nameOf: (row: UsageGroup) => string): ReadonlyMap<string, UsageSums> {
   const sums = new Map<string, UsageSums>()
-  for (const row of rows) sums.set(nameOf(row), addUsage(sums.get(nameOf(row)) ?? noUsage, row))
+  for (const row of rows) sums.set(nameOf(row), addUsageSums(sums.get(nameOf(row)) ?? noUsage, row))
   return sums
 }
 
@@ -329,7 +329,7 @@ function withOther(
 ): Record<string, object> {
   const shown = shownParts(sums, show, nameOf)
   if (entities === undefined) return shown
-  const rest = [...sums].reduce((left, [name, one]) => (name === '' ? left : takeUsage(left, one)), whole)
+  const rest = [...sums].reduce((left, [name, one]) => (name === '' ? left : subtractUsageSums(left, one)), whole)
   if (rest.requests <= 0) return shown
   others.isAny = true
   let name = 'other'

@@ -5,7 +5,7 @@ import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import type { ShownPage, ShownQuery } from '../../core/ledger/ledger.ts'
-import { takeUsage } from '../../core/ledger/usage-report.ts'
+import { subtractUsageSums } from '../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageQuery, UsageSums } from '../../core/ledger/usage-report.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { readQuery } from '../common/checked-input.ts'
@@ -156,7 +156,7 @@ function byName(
   nameOf: (fields: UsageGroup['fields']) => string,
 ): Record<string, number> {
   const ofDay = parts.filter(part => part.day === day.day)
-  const rest = ofDay.reduce<UsageSums>(takeUsage, day)
+  const rest = ofDay.reduce<UsageSums>(subtractUsageSums, day)
   return Object.fromEntries([
     ...ofDay.map(part => [nameOf(part.fields), dollars(part.costNanoUsd)] as const),
     ...(rest.requests > 0 ? [['other', dollars(rest.costNanoUsd)] as const] : []),

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
-import { addUsage, noUsage } from '../../core/ledger/usage-report.ts'
+import { addUsageSums, noUsage } from '../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageScope, UsageSums } from '../../core/ledger/usage-report.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
@@ -86,7 +86,7 @@ const spendReport: Endpoint = {
 /** LiteLLM's reports have no word for what is not listed. */
 const nameOf = (id: string): string => (id === otherId ? 'other' : id)
 
-const sumOf = (rows: readonly UsageGroup[]): UsageSums => rows.reduce<UsageSums>(addUsage, noUsage)
+const sumOf = (rows: readonly UsageGroup[]): UsageSums => rows.reduce<UsageSums>(addUsageSums, noUsage)
 
 function reportByDay(
   groups: readonly UsageGroup[],

@@ -4,7 +4,7 @@ import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
 import type { KeyRecord } from '../../core/tenancy/keys.ts'
-import { takeUsage } from '../../core/ledger/usage-report.ts'
+import { subtractUsageSums } from '../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageScope, UsageSums } from '../../core/ledger/usage-report.ts'
 import { readJsonAs, readQuery } from '../common/checked-input.ts'
 import { json } from '../openapi/schema.ts'
@@ -270,7 +270,7 @@ function otherTeams(days: readonly UsageGroup[], listed: readonly UsageGroup[]):
   let name = 'other'
   while (names.has(name)) name = `(${name})`
   return days.map(day => {
-    const rest = listed.filter(one => one.day === day.day).reduce<UsageSums>(takeUsage, day)
+    const rest = listed.filter(one => one.day === day.day).reduce<UsageSums>(subtractUsageSums, day)
     return { ...day, ...rest, fields: { ...day.fields, team_id: name } }
   })
 }

@@ -28,7 +28,7 @@ import { spendingStateOf } from './common/budget-states.ts'
 import { namedMemberships } from './common/named-memberships.ts'
 import { absent, checkedSpending, cursorField, pageFields, pageOf, spentBy } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
-import { administeredOrganization, checkFields, checkMetadata, memberOf, userForMembership } from './common/access.ts'
+import { administeredOrganization, allowFields, checkMetadata, memberOf, userForMembership } from './common/access.ts'
 
 const about = { tag: 'Organizations', answer: 'Organization' }
 const listMax = 1000
@@ -87,7 +87,7 @@ const organizationUpdate = withBody(organizationUpdateBody, {
     const changed = await services.tenancy.change(actorOf(caller), async tx => {
       const before = await administeredOrganization(tx, caller, id)
       if (!isAdministrator(caller)) {
-        checkFields(body, organizationAdminFields, 'admins of an organization')
+        allowFields(body, organizationAdminFields, 'admins of an organization')
         checkMetadata(fields.metadata)
       }
       const changes = organizationChanges(fields)

@@ -27,7 +27,7 @@ import { checkedSpending, cursorField, pageFields, pageOf, shownKeys, spentBy, w
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import {
   administeredTeam,
-  checkFields,
+  allowFields,
   checkGivenTags,
   checkMetadata,
   checkOrganization,
@@ -115,7 +115,7 @@ const teamUpdate = withBody(teamUpdateBody, {
   async handle(body, context) {
     const { team_id: id, version, ...fields } = body
     const data = await changeTeam(context, id, async (tx, before) => {
-      if (!isAboveTeam(context.caller, before)) checkFields(body, teamAdminFields, 'admins of a team')
+      if (!isAboveTeam(context.caller, before)) allowFields(body, teamAdminFields, 'admins of a team')
       if (!isAdministrator(context.caller)) checkMetadata(fields.metadata)
       const changes = teamChanges(fields)
       if (changes.organizationId !== undefined && changes.organizationId !== before.organizationId)

@@ -38,7 +38,7 @@ import {
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import {
   administeredTeam,
-  checkFields,
+  allowFields,
   checkMetadata,
   checkNoAdministrator,
   findUser,
@@ -200,7 +200,7 @@ const userUpdate = withBody(userUpdateBody, {
 })
 
 function checkSelf(body: z.infer<ReturnType<typeof userUpdateBody>>): void {
-  checkFields(body, selfFields, 'users')
+  allowFields(body, selfFields, 'users')
   checkMetadata(body.metadata)
 }
 

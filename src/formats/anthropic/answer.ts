@@ -1,4 +1,5 @@
 /** A whole answer as a Message (platform.claude.com/docs/en/api/messages, "Message"). */
+import { brokenProtocol } from '../../core/errors.ts'
 import type { ChatEvent, ChatRequest } from '../../core/hub/chat.ts'
 import { argumentsObject } from '../../core/hub/tool-arguments.ts'
 import type { Usage } from '../../core/usage/usage.ts'
@@ -6,7 +7,6 @@ import { answerId } from '../common/answer-id.ts'
 import { BlockSequence } from './blocks.ts'
 import type { Step } from './blocks.ts'
 import { thinkingDisplay } from './decode.ts'
-import { broken } from './error.ts'
 import { usageObject } from './usage.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 
@@ -29,7 +29,7 @@ export function encodeMessage(events: readonly ChatEvent[], model: string, reque
     else if (event.choice === 0) for (const step of blocks.take(event)) content.take(step)
   }
   const { ending } = blocks
-  if (!ending) throw broken('it has no finish reason')
+  if (!ending) throw brokenProtocol('it has no finish reason')
   return { ...messageHead(id, model), content: content.blocks, ...ending, container: null, usage: usageObject(usage) }
 }
 

@@ -2,13 +2,13 @@
  * An answer as content blocks (platform.claude.com/docs/en/build-with-claude/streaming): one after another, each begun,
  * filled by deltas and stopped. Whole answers and streams are made of the same steps, so that they cannot differ.
  */
+import { brokenProtocol } from '../../core/errors.ts'
 import type { ChatEvent, FinishReason, Source } from '../../core/hub/chat.ts'
 import { writeCallId } from '../../core/dialects/call-signature.ts'
 import { citedSource } from '../../core/dialects/citations.ts'
 import type { CitationEvent } from '../../core/dialects/citations.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { ThinkingDisplay } from './decode.ts'
-import { broken } from './error.ts'
 import { encodeSignature, unprovenIndex } from './thinking-signature.ts'
 
 /** One event of a block in the dialect's own words, without its index, which the writer counts. */
@@ -28,8 +28,8 @@ interface WaitingCall {
 }
 type Waiting = WaitingCall | OpenEvent
 
-const begunTwice = () => broken('it begins a tool call twice')
-const notOpen = () => broken('it continues a tool call that is not open')
+const begunTwice = () => brokenProtocol('it begins a tool call twice')
+const notOpen = () => brokenProtocol('it continues a tool call that is not open')
 
 const stop: Step = { type: 'stop' }
 

@@ -1,10 +1,10 @@
 /** `count_tokens` (platform.claude.com/docs/en/api/messages-count-tokens): a Messages body without `max_tokens`. */
-import { GatewayError } from '../../core/errors.ts'
+import { brokenProtocol, GatewayError } from '../../core/errors.ts'
 import type { UnaryFormat } from '../../core/format.ts'
 import { decodeMessagesBody } from './decode.ts'
-import { anthropicErrorBody, broken } from './error.ts'
+import { anthropicErrorBody } from './error.ts'
 import { countTable } from './fields.ts'
-import { messagesEdits, messagesHeaders, readAnswer } from './forward.ts'
+import { messagesEdits, messagesHeaders, wholeAnswerBody } from './forward.ts'
 import { inspectCount } from './inspect.ts'
 import { countOf } from '../../core/usage/usage-fields.ts'
 import { readOverrides } from '../common/overrides.ts'
@@ -22,7 +22,8 @@ export const anthropicCountTokens: UnaryFormat<'count-tokens'> = {
   forward: {
     edits: messagesEdits,
     answer(bytes) {
-      if (countOf(readAnswer(bytes, 'input_tokens').get('input_tokens')) === undefined) throw broken('no count')
+      if (countOf(wholeAnswerBody(bytes, 'input_tokens').get('input_tokens')) === undefined)
+        throw brokenProtocol('no count')
       // Counting is free: nothing was used.
       return { body: bytes, usage: { inputTokens: 0, outputTokens: 0 } }
     },

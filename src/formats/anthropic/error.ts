@@ -1,5 +1,5 @@
 /** Errors as Anthropic's clients read them (platform.claude.com/docs/en/api/errors). */
-import { GatewayError } from '../../core/errors.ts'
+import type { GatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 
 /** What is not named here is `api_error` from status 500 on, and `invalid_request_error` below. */
@@ -53,9 +53,4 @@ export function anthropicErrorEvent(error: GatewayError): string {
 /** One event of a stream; clients pass over events without a name. `json` is one document. */
 export function namedEvent(name: string, json: string): string {
   return `event: ${name}\ndata: ${json.includes('\n') ? json.replaceAll('\n', '\ndata: ') : json}\n\n`
-}
-
-/** The upstream's answer is not what its protocol says. */
-export function broken(what: string, cause?: unknown): GatewayError {
-  return new GatewayError('upstream-broken', `the upstream's answer does not follow its protocol: ${what}`, { cause })
 }

@@ -1,7 +1,7 @@
 /** The forward lane: the client's bytes go to an upstream of the same dialect, in any version of the API. */
 import { failureOfBody } from '../../core/dialects/classify.ts'
 import { readAnthropicUsage, runsCode, withFacts } from '../../core/usage/anthropic-usage.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { brokenProtocol, GatewayError } from '../../core/errors.ts'
 import { endingOf, messagesFinishReasons } from '../../core/dialects/finish-reasons.ts'
 import type { ForwardedAnswer, ForwardRules } from '../../core/format.ts'
 import type { FieldRules } from '../../core/dialects/field-rules.ts'
@@ -12,7 +12,6 @@ import { lastStructure } from '../../lib/json/json-last.ts'
 import { objectsOf } from '../../lib/json/json-values.ts'
 import { commonEdits } from '../common/forward-edits.ts'
 import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
-import { broken } from './error.ts'
 import { messagesTable } from './fields.ts'
 import { MessagesRelay } from './relay.ts'
 import { mayHoldMarks, withoutMarked } from './thinking-signature.ts'
@@ -72,19 +71,19 @@ export function messagesHeaders(client: RequestHeaders): Record<string, string> 
 }
 
 /** An upstream's answer. Throws `upstream-broken` when it is not JSON, or has not got the field. */
-export function readAnswer(bytes: Uint8Array, mustHave: string): JsonBody {
-  const body = readWholeAnswer(bytes, broken)
+export function wholeAnswerBody(bytes: Uint8Array, mustHave: string): JsonBody {
+  const body = readWholeAnswer(bytes, brokenProtocol)
   if (body.get('type') === 'error') throw failureOfBody({ error: body.get('error') })
-  if (!body.has(mustHave)) throw broken(`no \`${mustHave}\``)
+  if (!body.has(mustHave)) throw brokenProtocol(`no \`${mustHave}\``)
   return body
 }
 
 function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
-  const body = readAnswer(bytes, 'content')
+  const body = wholeAnswerBody(bytes, 'content')
   const content = body.get('content')
-  if (!Array.isArray(content)) throw broken('no `content`')
+  if (!Array.isArray(content)) throw brokenProtocol('no `content`')
   const reason = body.get('stop_reason')
-  if (typeof reason !== 'string' || reason === '') throw broken('no stop reason')
+  if (typeof reason !== 'string' || reason === '') throw brokenProtocol('no stop reason')
   const usage = withFacts(readAnthropicUsage(body.get('usage')), {
     ranCode: objectsOf(content).some(runsCode),
     hasContent: content.length > 0,

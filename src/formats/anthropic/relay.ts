@@ -3,7 +3,7 @@
  * text goes out as it came.
  */
 import { mergeAnthropicUsage, readAnthropicUsage, runsCode, withFacts } from '../../core/usage/anthropic-usage.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { brokenProtocol, GatewayError } from '../../core/errors.ts'
 import { endingOf, messagesFinishReasons } from '../../core/dialects/finish-reasons.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { ChoiceStates, endWaitMs } from '../../core/dialects/stream-end.ts'
@@ -12,7 +12,7 @@ import { failureOfBody, frameworkError } from '../../core/dialects/classify.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { EventRelay } from '../common/event-relay.ts'
-import { anthropicErrorEvent, broken, namedEvent } from './error.ts'
+import { anthropicErrorEvent, namedEvent } from './error.ts'
 
 /**
  * Complete at a stop reason that no content follows; a complete stream without `message_stop` gets one. The events
@@ -51,7 +51,7 @@ export class MessagesRelay extends EventRelay {
   }
 
   protected unreadable(cause: unknown): GatewayError {
-    return broken('an event that cannot be read', cause)
+    return brokenProtocol('an event that cannot be read', cause)
   }
 
   protected terminalEvent(): string {
@@ -86,7 +86,7 @@ export class MessagesRelay extends EventRelay {
   }
 
   #start(event: Json): string {
-    if (!isObject(event.message)) throw broken('a message_start without `message`')
+    if (!isObject(event.message)) throw brokenProtocol('a message_start without `message`')
     this.#counts = mergeAnthropicUsage(this.#counts, event.message.usage)
     event.message.model = this.#publicModel
     return namedEvent('message_start', JSON.stringify(event))
@@ -94,7 +94,7 @@ export class MessagesRelay extends EventRelay {
 
   /** A block that begins with something, or that is not filled by text: searches, calls, what is to come. */
   #block({ content_block: block }: Json): void {
-    if (!isObject(block)) throw broken('a content_block_start without `content_block`')
+    if (!isObject(block)) throw brokenProtocol('a content_block_start without `content_block`')
     if ((block.type !== 'text' && block.type !== 'thinking') || block.text || block.thinking) this.started = true
     this.#facts.hasContent = true
     if (runsCode(block)) this.#facts.ranCode = true
@@ -120,7 +120,7 @@ export class MessagesRelay extends EventRelay {
 
   #stop(): void {
     if (this.complete) this.terminated = true
-    else this.failure = broken('a message_stop without a stop reason')
+    else this.failure = brokenProtocol('a message_stop without a stop reason')
   }
 
   #content(delta: unknown): void {
@@ -139,7 +139,7 @@ export class MessagesRelay extends EventRelay {
 
 function parsed(data: string): Json {
   const value: unknown = JSON.parse(data)
-  if (!isObject(value)) throw broken('an event that is not an object')
+  if (!isObject(value)) throw brokenProtocol('an event that is not an object')
   return value
 }
 
@@ -147,6 +147,6 @@ function parsed(data: string): Json {
 function typeOf(body: Json, event: string | undefined): string {
   if (typeof body.type === 'string') return body.type
   if (body.error || frameworkError(body)) return 'error'
-  if (event === undefined) throw broken('an event without a type')
+  if (event === undefined) throw brokenProtocol('an event without a type')
   return event
 }

@@ -1,10 +1,11 @@
 /** Answers in Gemini's words (ai.google.dev/api/generate-content, "GenerateContentResponse"). */
+import { brokenAnswer } from '../../core/errors.ts'
 import type { ChatEvent, ChatRequest, FinishReason, Source } from '../../core/hub/chat.ts'
 import { encodeThoughts } from './thought-signature.ts'
 import type { SignedThought } from './thought-signature.ts'
 import { showsThoughts } from './decode.ts'
 import { usageMetadata } from './usage.ts'
-import { broken, objectsOrOne } from './json-names.ts'
+import { objectsOrOne } from './json-names.ts'
 import { isObject, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { citedSource } from '../../core/dialects/citations.ts'
@@ -68,7 +69,7 @@ export class Candidate {
         return []
       case 'tool-call-arguments': {
         const call = this.#calls.get(event.index)
-        if (!call) throw broken("the upstream's answer continues a tool call that never began")
+        if (!call) throw brokenAnswer("the upstream's answer continues a tool call that never began")
         call.arguments += event.fragment
         return []
       }
@@ -250,7 +251,7 @@ export function encodeGenerate(events: readonly ChatEvent[], model: string, requ
   }
   const list = [...candidates.values()].sort((a, b) => a.candidate.index - b.candidate.index)
   const cut = list.find(one => !one.finished)
-  if (cut) throw broken(`the upstream's answer has no finish reason for candidate ${cut.candidate.index}`)
+  if (cut) throw brokenAnswer(`the upstream's answer has no finish reason for candidate ${cut.candidate.index}`)
   const whole = list.map(one => wholeCandidate(one.candidate, one.parts))
   return { candidates: whole, ...answer, modelVersion: model, responseId: responseId(id) }
 }

@@ -1,4 +1,5 @@
 /** `embedContent` and `batchEmbedContents` (ai.google.dev/api/embeddings). */
+import { brokenAnswer } from '../../core/errors.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/hub/embeddings.ts'
 import * as type from '../../core/dialects/fields.ts'
 import type { EmbeddingsFormat, Inspection } from '../../core/format.ts'
@@ -12,7 +13,7 @@ import { untranslatable } from '../common/untranslatable.ts'
 import { geminiErrorBody } from './error.ts'
 import { noForward } from './inner-model-name.ts'
 import { checkContent } from './inspect-contents.ts'
-import { broken, camel, checkSpelling, entryPath, listOrOne, objectsOrOne, snakeName } from './json-names.ts'
+import { camel, checkSpelling, entryPath, listOrOne, objectsOrOne, snakeName } from './json-names.ts'
 
 const requestsMax = 2048
 
@@ -107,10 +108,11 @@ function textOf(fields: Json, path: Path): string {
 
 function values(result: EmbeddingsResult, request: EmbeddingsRequest): object[] {
   if (result.vectors.length !== request.inputs.length)
-    throw broken(`the upstream answered ${result.vectors.length} vectors for ${request.inputs.length} inputs`)
+    throw brokenAnswer(`the upstream answered ${result.vectors.length} vectors for ${request.inputs.length} inputs`)
   return result.vectors.map((vector, at) => {
     // JSON has no word for these: they would arrive as null.
-    if (!vector.every(Number.isFinite)) throw broken(`the upstream's vector ${at} holds a value that is not a number`)
+    if (!vector.every(Number.isFinite))
+      throw brokenAnswer(`the upstream's vector ${at} holds a value that is not a number`)
     return { values: Array.from(vector) }
   })
 }

@@ -1,5 +1,5 @@
 /** The forward lane: the client's bytes go to an upstream of the same dialect; the model's name stands in the path. */
-import { GatewayError } from '../../core/errors.ts'
+import { brokenAnswer, GatewayError } from '../../core/errors.ts'
 import { endingOf, geminiFinishReason, geminiFinishReasons } from '../../core/dialects/finish-reasons.ts'
 import type { ForwardRules } from '../../core/format.ts'
 import { readGeminiUsage } from '../../core/usage/gemini-usage.ts'
@@ -11,7 +11,7 @@ import { GenerateRelay } from './relay.ts'
 import { exactNames, exactText } from '../../lib/json/exact-json.ts'
 import { isObject, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { broken, objectsOrOne } from './json-names.ts'
+import { objectsOrOne } from './json-names.ts'
 
 /**
  * `framing` = what streams are wrapped in; whole answers have none. `answer` throws `upstream-broken` for what is no
@@ -57,10 +57,10 @@ function readAnswer(bytes: Uint8Array): JsonBody {
   const feedback = body.has('promptFeedback') ? body.get('promptFeedback') : undefined
   // A blocked prompt has feedback and no candidates.
   if (candidates.length === 0 && !(isObject(feedback) && feedback.blockReason != null))
-    throw broken("the upstream's answer has no `candidates`")
+    throw brokenAnswer("the upstream's answer has no `candidates`")
   for (const candidate of candidates) {
     const word = geminiFinishReason(candidate)
-    if (word === '') throw broken("the upstream's answer has no finish reason")
+    if (word === '') throw brokenAnswer("the upstream's answer has no finish reason")
     const ending = endingOf(geminiFinishReasons, word, textOf(candidate.finishMessage))
     if (ending instanceof GatewayError) throw ending.withUsage(usageOf(body))
   }

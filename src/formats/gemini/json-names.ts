@@ -1,5 +1,4 @@
 /** How Google's JSON may be written: names in camelCase or snake_case, a list of one without its brackets. */
-import { GatewayError } from '../../core/errors.ts'
 import { isObject, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { Path, ProblemList } from '../common/field-checks.ts'
@@ -51,8 +50,3 @@ export function entryPath(path: Path, list: unknown, at: number): Path {
 
 /** A word of one of Google's enums. */
 export const enumWord = (value: unknown): string => textOf(value).toUpperCase()
-
-/** `upstream-broken`; `message` is a whole sentence for the client. */
-export function broken(message: string, cause?: unknown): GatewayError {
-  return new GatewayError('upstream-broken', message, cause === undefined ? {} : { cause })
-}

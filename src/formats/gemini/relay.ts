@@ -4,7 +4,7 @@
  * large, so each is parsed; of its bytes only the model's name is changed.
  */
 import { frameworkError, namedError } from '../../core/dialects/classify.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { brokenAnswer, GatewayError } from '../../core/errors.ts'
 import { endingOf, geminiFinishReason, geminiFinishReasons } from '../../core/dialects/finish-reasons.ts'
 import { GeminiUsage } from '../../core/usage/gemini-usage.ts'
 import type { Usage } from '../../core/usage/usage.ts'
@@ -17,7 +17,7 @@ import { EventRelay } from '../common/event-relay.ts'
 import { answerLimits } from '../common/whole-answer.ts'
 import type { StreamFraming } from './stream-framing.ts'
 import { geminiErrorBody } from './error.ts'
-import { broken, objectsOrOne } from './json-names.ts'
+import { objectsOrOne } from './json-names.ts'
 
 /** An event may hold a picture in base64. */
 const eventBytesMax = 64 * 1024 * 1024
@@ -62,7 +62,7 @@ export class GenerateRelay extends EventRelay {
 
   protected unreadable(cause: unknown): GatewayError {
     if (cause instanceof GatewayError) return cause
-    return broken("an event of the upstream's stream is not a JSON object", cause)
+    return brokenAnswer("an event of the upstream's stream is not a JSON object", cause)
   }
 
   protected terminalEvent(): string {

@@ -1,13 +1,7 @@
 /** What a chunk of a stream, which was read as Latin-1, adds to the answer. */
-import { GatewayError } from '../../core/errors.ts'
 import { isObject, listOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { utf16Length } from '../../lib/latin1-text.ts'
-
-/** The upstream's answer is not what its protocol says. */
-export function broken(message: string): GatewayError {
-  return new GatewayError('upstream-broken', message)
-}
 
 /**
  * Characters of text, thinking, refusal and arguments that a choice adds; 0 = something without characters, such as a

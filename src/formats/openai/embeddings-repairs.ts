@@ -1,9 +1,9 @@
 /** Embeddings as their client asked for them, where the upstream answered in another way. */
+import { brokenAnswer } from '../../core/errors.ts'
 import { readVector, writeVector } from '../../core/dialects/vectors.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { isObject, listOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { broken } from './chunk-content.ts'
 import { put } from './mends.ts'
 import type { Mend } from './mends.ts'
 
@@ -44,8 +44,8 @@ function inOrder(list: readonly unknown[]): Json[] {
   list.forEach((entry, at) => {
     const place = isObject(entry) ? (entry.index ?? at) : undefined
     if (!isObject(entry) || typeof place !== 'number' || !Number.isInteger(place) || place < 0 || place >= list.length)
-      throw broken("the upstream's answer has an embedding of no input")
-    if (ordered[place]) throw broken("the upstream's answer has two embeddings of one input")
+      throw brokenAnswer("the upstream's answer has an embedding of no input")
+    if (ordered[place]) throw brokenAnswer("the upstream's answer has two embeddings of one input")
     ordered[place] = entry
   })
   return ordered

@@ -3,7 +3,7 @@
  * must change is touched (the model's name, usage requested, gateway-only fields removed).
  */
 import { defaultEffort } from '../../core/hub/chat-fields.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { brokenAnswer, GatewayError } from '../../core/errors.ts'
 import type { ForwardedAnswer, ForwardRules } from '../../core/format.ts'
 import { choiceEnding, finishReasonOf, reportedError } from '../../core/dialects/openai-chunk.ts'
 import { readChunkUsage, readOpenaiUsage } from '../../core/usage/openai-usage.ts'
@@ -16,7 +16,6 @@ import { commonEdits } from '../common/forward-edits.ts'
 import { editedAnswer, readWholeAnswer } from '../common/whole-answer.ts'
 import { createdOr } from './answer-fields.ts'
 import { chatMends } from './chat-repairs.ts'
-import { broken } from './chunk-content.ts'
 import { embeddingsMends } from './embeddings-repairs.ts'
 import { openaiErrorEvent } from './error.ts'
 import { mendEdits } from './mends.ts'
@@ -113,12 +112,12 @@ function forwardSmall(bytes: Uint8Array, { publicModel, shape, client }: Reading
 function checkList(answer: Json, { mustHave, content }: AnswerShape): void {
   const list = answer[mustHave]
   if (!Array.isArray(list) || (content && list.length === 0))
-    throw reportedError(answer) ?? broken(`the upstream's answer has no \`${mustHave}\``)
+    throw reportedError(answer) ?? brokenAnswer(`the upstream's answer has no \`${mustHave}\``)
   if (!content) return
   for (const choice of list as unknown[]) {
     if (!isObject(choice) || choice[content] === undefined || choice[content] === null)
-      throw broken(`the upstream's answer has a choice without \`${content}\``)
-    if (finishReasonOf(choice) === '') throw broken("the upstream's answer has no finish reason")
+      throw brokenAnswer(`the upstream's answer has a choice without \`${content}\``)
+    if (finishReasonOf(choice) === '') throw brokenAnswer("the upstream's answer has no finish reason")
     const ending = choiceEnding(choice, choice.error ?? answer.error)
     if (ending instanceof GatewayError) throw ending.withUsage(readChunkUsage(answer))
   }

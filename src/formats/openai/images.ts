@@ -16,7 +16,7 @@ import { readOverrides } from '../common/overrides.ts'
 import { openaiErrorBody } from './error.ts'
 import { commonEdits } from '../common/forward-edits.ts'
 import { editedAnswer, readAnswerWith } from '../common/whole-answer.ts'
-import { EventRelay, readMediaUsage } from './media.ts'
+import { MediaEventRelay, readMediaUsage } from './media.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 
 const countMax = 10
@@ -150,7 +150,7 @@ const imagesForward: ForwardRules = {
   edits: commonEdits,
   answer,
   relay: (_publicModel, body) =>
-    new EventRelay({
+    new MediaEventRelay({
       last: ['image_generation.completed', 'image_edit.completed'],
       lastCount: Math.max(Number(body.get('n') ?? 1), 1),
     }),

@@ -1,6 +1,6 @@
 /** What pictures and audio share on the forward lane: their usage, their events, and bytes that are not text. */
 import { failureOfBody } from '../../core/dialects/classify.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { brokenAnswer, GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import { readOpenaiUsage, setReportedCost } from '../../core/usage/openai-usage.ts'
 import { imageTokens } from '../../core/usage/responses-usage.ts'
@@ -76,7 +76,7 @@ export class ByteRelay extends MediaRelay {
 
   end(): Uint8Array {
     if (this.started) this.complete = true
-    else this.failure = broken('the upstream answered with no audio at all')
+    else this.failure = brokenAnswer('the upstream answered with no audio at all')
     return nothing
   }
 
@@ -101,7 +101,7 @@ export class WholeRelay extends MediaRelay {
     this.#bytes += bytes.length
     this.steps++
     if (this.#bytes > wholeBytesMax)
-      this.failure = broken(`the upstream's answer is larger than ${wholeBytesMax} bytes`)
+      this.failure = brokenAnswer(`the upstream's answer is larger than ${wholeBytesMax} bytes`)
     return nothing
   }
 
@@ -114,7 +114,7 @@ export class WholeRelay extends MediaRelay {
       return body
     } catch (cause) {
       this.failure =
-        cause instanceof GatewayError ? cause : broken("the upstream's answer does not follow its protocol")
+        cause instanceof GatewayError ? cause : brokenAnswer("the upstream's answer does not follow its protocol")
       return nothing
     }
   }
@@ -133,7 +133,7 @@ interface EventRules {
 }
 
 /** Server-sent events that pass as they are; held until they are whole, so that an error among them is found. */
-export class EventRelay extends MediaRelay {
+export class MediaEventRelay extends MediaRelay {
   readonly #rules: EventRules
   readonly #splitter = new SseSplitter(eventBytesMax)
   readonly #lineEnds = new LineEnds()
@@ -154,7 +154,7 @@ export class EventRelay extends MediaRelay {
     this.#pending.push(bytes)
     this.#pendingBytes += bytes.length
     if (this.#pendingBytes > eventBytesMax)
-      this.failure = broken(`an event of the upstream's stream is larger than ${eventBytesMax} bytes`)
+      this.failure = brokenAnswer(`an event of the upstream's stream is larger than ${eventBytesMax} bytes`)
     // Joined only when an event has ended, so that a giant one is not copied once a piece.
     const seam = Buffer.concat([this.#tail, bytes])
     this.#tail = seam.subarray(-3)
@@ -194,7 +194,7 @@ export class EventRelay extends MediaRelay {
 
   #see(event: string | undefined, data: string): void {
     if (data === '[DONE]') {
-      if (!this.started) this.failure = broken('the upstream ended its stream without an answer')
+      if (!this.started) this.failure = brokenAnswer('the upstream ended its stream without an answer')
       if (this.failure) return
       this.complete = true
       this.terminated = true
@@ -210,7 +210,7 @@ export class EventRelay extends MediaRelay {
       data.includes('"usage"') ||
       this.#rules.last.some(type => data.includes(type))
     const parsed = isOfInterest ? parsedObject(data) : looksLikeObject(data) ? {} : undefined
-    if (!parsed) this.failure = broken('an event of the upstream is not valid JSON')
+    if (!parsed) this.failure = brokenAnswer('an event of the upstream is not valid JSON')
     else if (event === 'error' || parsed.type === 'error' || parsed.object === 'error' || isFault(parsed.error))
       this.failure = failureOfBody(parsed)
     else this.#content(parsed)
@@ -239,8 +239,4 @@ function nextEventEnd(block: Buffer, from: number, hasCrlf: boolean): number {
   const lf = block.indexOf('\n\n', from)
   const crlf = hasCrlf ? block.indexOf('\n\r\n', from) : -1
   return Math.min(lf < 0 ? block.length : lf + 2, crlf < 0 ? block.length : crlf + 3)
-}
-
-function broken(message: string): GatewayError {
-  return new GatewayError('upstream-broken', message)
 }

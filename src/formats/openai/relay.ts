@@ -4,7 +4,7 @@
  * out are the very bytes of the upstream, in which only the model's name is replaced, what the client did not ask for
  * is left out, and what strict clients cannot read is put right (chat-repairs.ts).
  */
-import { GatewayError } from '../../core/errors.ts'
+import { brokenAnswer, GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
 import { choiceEnding, choiceIndex, finishReasonOf, reportedError } from '../../core/dialects/openai-chunk.ts'
 import { readChunkUsage } from '../../core/usage/openai-usage.ts'
@@ -19,7 +19,7 @@ import { utf16Length } from '../../lib/latin1-text.ts'
 import { lastEventEnd, LineEnds } from '../../lib/sse.ts'
 import { doneEvent } from './answer-fields.ts'
 import { ChunkRepairs } from './chat-repairs.ts'
-import { broken, contentCharacters, onlyText } from './chunk-content.ts'
+import { contentCharacters, onlyText } from './chunk-content.ts'
 import { ChunkTemplate } from './chunk-template.ts'
 import { applyMends } from './mends.ts'
 
@@ -121,7 +121,7 @@ export class OpenaiRelay implements StreamRelay {
     this.#pendingBytes += piece.length
     this.#tail = Buffer.concat([this.#tail, piece.subarray(-blankLineBytesMax)]).subarray(-blankLineBytesMax)
     if (this.#pendingBytes > eventBytesMax)
-      this.failure = broken(`an event of the upstream's stream is larger than ${eventBytesMax} bytes`)
+      this.failure = brokenAnswer(`an event of the upstream's stream is larger than ${eventBytesMax} bytes`)
     return nothing
   }
 
@@ -190,13 +190,15 @@ export class OpenaiRelay implements StreamRelay {
     if (data.startsWith('[DONE]')) return this.#done(event)
     const chunk = objectIn(data)
     if (chunk) return this.#chunk(event, chunk)
-    this.failure = broken("an event of the upstream's stream is not a JSON object")
+    this.failure = brokenAnswer("an event of the upstream's stream is not a JSON object")
     return ''
   }
 
   #done(event: string): string {
     if (this.#failing || !this.#choices.mayEnd) {
-      const unfinished = this.#answered ? unfinishedStream() : broken('the upstream ended its stream without an answer')
+      const unfinished = this.#answered
+        ? unfinishedStream()
+        : brokenAnswer('the upstream ended its stream without an answer')
       this.failure = this.#failing ?? unfinished
       return ''
     }
@@ -281,7 +283,7 @@ export class OpenaiRelay implements StreamRelay {
   #choice(choice: unknown): void {
     const index = isObject(choice) ? choiceIndex(choice, 0) : undefined
     if (index === undefined || !isObject(choice)) {
-      this.failure ??= broken("the upstream's answer does not follow its protocol: a choice that cannot be read")
+      this.failure ??= brokenAnswer("the upstream's answer does not follow its protocol: a choice that cannot be read")
       return
     }
     this.#answered = true

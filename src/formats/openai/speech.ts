@@ -10,7 +10,7 @@ import { checkRequired, fieldTable, readFields } from '../common/field-table.ts'
 import { readOverrides } from '../common/overrides.ts'
 import { openaiErrorBody } from './error.ts'
 import { commonEdits } from '../common/forward-edits.ts'
-import { ByteRelay, EventRelay } from './media.ts'
+import { ByteRelay, MediaEventRelay } from './media.ts'
 
 /** The fields of the body, with their checks. */
 export const speechTable = fieldTable<SpeechRequest>([
@@ -76,7 +76,7 @@ export const openaiSpeech: SpeechFormat = {
     },
     relay: (_publicModel, _body, contentType = '') =>
       contentType.startsWith('text/event-stream')
-        ? new EventRelay({ last: ['speech.audio.done'], lastCount: 1 })
+        ? new MediaEventRelay({ last: ['speech.audio.done'], lastCount: 1 })
         : new ByteRelay(),
     // JSON, HTML or text under a good status is no audio.
     streamTypes: [

@@ -15,7 +15,7 @@ import { oneOf } from '../common/plain-checks.ts'
 import { openaiErrorBody } from './error.ts'
 import { commonEdits } from '../common/forward-edits.ts'
 import { readAnswerWith } from '../common/whole-answer.ts'
-import { EventRelay, isDuration, readMediaUsage, WholeRelay } from './media.ts'
+import { MediaEventRelay, isDuration, readMediaUsage, WholeRelay } from './media.ts'
 
 const translationFormats = ['json', 'text', 'srt', 'verbose_json', 'vtt']
 const transcriptionFormats = [...translationFormats, 'diarized_json']
@@ -109,7 +109,7 @@ function uploadFormat(dialect: Dialect, table: FieldTable<object>): UploadFormat
       answer: (bytes, _publicModel, head?: AnswerHead) => answer(bytes, head?.header('content-type') ?? ''),
       relay: (_publicModel, _body, contentType = '') =>
         contentType.startsWith('text/event-stream')
-          ? new EventRelay({ last: ['transcript.text.done'], lastCount: 1 })
+          ? new MediaEventRelay({ last: ['transcript.text.done'], lastCount: 1 })
           : new WholeRelay(bytes => answer(bytes, contentType)),
       streamTypes: ['text/event-stream', 'application/json', ...textTypes],
     },

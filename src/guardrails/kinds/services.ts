@@ -1,6 +1,6 @@
 /** Services of the operator that judge: Presidio's analyzer, and webhooks in the form of LiteLLM's generic API. */
 import { createHmac } from 'node:crypto'
-import { GatewayError } from '../../core/errors.ts'
+import { brokenAnswer } from '../../core/errors.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { GuardrailProblem } from '../check.ts'
 import type { JudgeContext, Check, CheckParts, JudgedSpan, Judgement, Subject } from '../check.ts'
@@ -19,8 +19,6 @@ function headersOf({ settings }: CheckParts): Record<string, string> {
     ...(apiKey && { authorization: `Bearer ${apiKey.reveal()}` }),
   }
 }
-
-const broken = (what: string): GatewayError => new GatewayError('upstream-broken', what)
 
 /**
  * `POST {analyzer}/analyze` with `{text, language}` for each text
@@ -43,7 +41,7 @@ export function presidio(parts: CheckParts): Check {
     })
     const url = `${base.replace(/\/+$/, '')}/analyze`
     const found = await parts.judges.post({ url, headers: headersOf(parts), body, timeoutMs })
-    if (!Array.isArray(found)) throw broken('the analyzer answered with something that is no list')
+    if (!Array.isArray(found)) throw brokenAnswer('the analyzer answered with something that is no list')
     return found.flatMap(one => spanOf(one, text, { least, actionOf }) ?? [])
   }
   return {
@@ -85,10 +83,10 @@ function spanOf(
   text: string,
   { least, actionOf }: { least: number; actionOf(name: string): JudgedSpan['action'] },
 ): JudgedSpan | undefined {
-  if (!isObject(value)) throw broken('the analyzer answered with an entry that is no object')
+  if (!isObject(value)) throw brokenAnswer('the analyzer answered with an entry that is no object')
   const { entity_type: name, start, end, score } = value
   if (typeof name !== 'string' || typeof start !== 'number' || typeof end !== 'number')
-    throw broken('the analyzer answered with an entry without entity_type, start or end')
+    throw brokenAnswer('the analyzer answered with an entry without entity_type, start or end')
   if (typeof score === 'number' && score < least) return undefined
   const safeName = name.replace(/\W/g, '_').slice(0, 64)
   const span = { start: unitOffset(text, start), end: unitOffset(text, end) }
@@ -144,7 +142,7 @@ function webhookBody({ stage, texts, prompt }: Subject, { callId, model, guardra
 }
 
 function webhookJudgement(answer: unknown, { texts }: Subject, { action }: GuardrailParams): Judgement {
-  if (!isObject(answer)) throw broken('the webhook answered with something that is no object')
+  if (!isObject(answer)) throw brokenAnswer('the webhook answered with something that is no object')
   const reason =
     typeof answer.blocked_reason === 'string' ? answer.blocked_reason.slice(0, 500) : 'a webhook refused it'
   switch (answer.action) {
@@ -156,9 +154,9 @@ function webhookJudgement(answer: unknown, { texts }: Subject, { action }: Guard
       const { texts: changed } = answer
       const isList = Array.isArray(changed) && changed.length === texts.length
       if (!isList || changed.some(one => typeof one !== 'string'))
-        throw broken('the webhook changed texts, and did not answer with one text for each')
+        throw brokenAnswer('the webhook changed texts, and did not answer with one text for each')
       return { verdict: 'mask', texts: changed as string[], found: ['CHANGED'] }
     }
   }
-  throw broken('the webhook answered with an action that is none of NONE, BLOCKED and GUARDRAIL_INTERVENED')
+  throw brokenAnswer('the webhook answered with an action that is none of NONE, BLOCKED and GUARDRAIL_INTERVENED')
 }

@@ -5,7 +5,7 @@ import type { EndedCall } from '../../core/endpoint.ts'
 import type { Client } from '../../core/request.ts'
 import { unknownCost } from '../../core/usage/request-cost.ts'
 import type { RequestCost, RequestTimes } from '../../core/usage/request-cost.ts'
-import type { PriceTerm } from '../../core/usage/price-terms.ts'
+import type { PriceAdjustment } from '../../core/usage/price-terms.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import type { CallPolicies } from '../admission/admission.ts'
 import type { Settle } from '../call-control.ts'
@@ -21,9 +21,9 @@ export interface SettleParts extends CallParts, RespondParts {
   cost(usage: Usage, deployment: Deployment, times: RequestTimes): RequestCost
   /** Discounts and margins (`pricing/price-terms.ts`): of the deployment that answered, or failed last. */
   readonly terms: {
-    of(call: Call): readonly PriceTerm[]
-    cost(terms: readonly PriceTerm[], listNanoUsd: bigint): bigint
-    text(terms: readonly PriceTerm[]): string
+    of(call: Call): readonly PriceAdjustment[]
+    cost(terms: readonly PriceAdjustment[], listNanoUsd: bigint): bigint
+    text(terms: readonly PriceAdjustment[]): string
   }
 }
 

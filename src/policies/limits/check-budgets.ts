@@ -5,7 +5,7 @@ import type { Limiter } from '../../core/tenancy/limits.ts'
 import type { CurrentConfiguration } from '../../core/model-directory.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { CallLimits, LimitedCall } from './call-limits.ts'
-import { refused } from './refusal.ts'
+import { limitRefusal } from './refusal.ts'
 import { leftIn, measureWhereTight } from './closer-bound.ts'
 import { leastAmount, leastNanoUsd } from './reserve-budgets.ts'
 
@@ -30,7 +30,7 @@ export function createBudgetCheck({ limiter, clock, limits, current }: CheckPart
     const nanoUsd = await amountOf(leftIn(limiter, scopes))
     if (nanoUsd === 0) return
     const verdict = await limiter.take(scopes, 0, nanoUsd)
-    if (!verdict.allowed) throw refused(headers, verdict)
+    if (!verdict.allowed) throw limitRefusal(headers, verdict)
     verdict.release(0)
   }
   return {

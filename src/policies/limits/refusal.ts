@@ -23,7 +23,7 @@ function seconds(ms: number): string {
 }
 
 /** The error for a refusal; its headers are added to `into`. */
-export function refused(into: Record<string, string>, verdict: LimitRefusal): GatewayError {
+export function limitRefusal(into: Record<string, string>, verdict: LimitRefusal): GatewayError {
   const { kind } = verdict
   if (kind === 'budget') return overBudget(into, verdict)
   if (kind !== 'parallel_requests') limitHeaders[kind](into, verdict.state)

@@ -9,7 +9,7 @@ import type { Limiter, LimitScope, LimitReservation } from '../../core/tenancy/l
 import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { CallLimits } from './call-limits.ts'
-import { refused } from './refusal.ts'
+import { limitRefusal } from './refusal.ts'
 import { leastNanoUsd } from './reserve-budgets.ts'
 
 interface BatchParts {
@@ -48,7 +48,7 @@ export async function reserveBatch(parts: BatchParts, call: Call, batch: Started
       const { scopes } = plan.at(parts.clock.epochMs())
       await parts.limiter.prepare(scopes)
       const verdict = await parts.limiter.take(scopes, 0, nanoUsd)
-      if (!verdict.allowed) throw refused(call.responseHeaders, verdict)
+      if (!verdict.allowed) throw limitRefusal(call.responseHeaders, verdict)
       held.push({ taken: verdict, scopes })
       for (const { id, budget } of scopes)
         reserved.push({ scope: id, startMs: budget!.startMs, nanoUsd, model: model?.name ?? null })

@@ -13,7 +13,7 @@ import type { CallLimits } from './call-limits.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import { clientClosed } from '../../core/request.ts'
 import { bodyTokens } from './body-tokens.ts'
-import { refused } from './refusal.ts'
+import { limitRefusal } from './refusal.ts'
 import { leftIn, measureWhereTight } from './closer-bound.ts'
 
 interface ModelParts {
@@ -99,9 +99,9 @@ async function take(
   try {
     await limiter.prepare(scopes)
     const full = nanoUsd > 0 ? scopes.find(scope => limiter.budgetLeft(scope) < nanoUsd) : undefined
-    if (full) return refused({}, withoutRoom(full, limiter.budgetLeft(full), call.startedAtMs))
+    if (full) return limitRefusal({}, withoutRoom(full, limiter.budgetLeft(full), call.startedAtMs))
     const verdict = await limiter.take(scopes, tokens, nanoUsd)
-    if (!verdict.allowed) return refused({}, verdict)
+    if (!verdict.allowed) return limitRefusal({}, verdict)
     if (call.client.left) {
       verdict.release(0)
       return clientClosed()

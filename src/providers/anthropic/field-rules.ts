@@ -1,5 +1,5 @@
 /** What a Claude refuses of a request in its own dialect, which is forwarded as the client wrote it. */
-import { noFieldRules, refused } from '../../core/dialects/field-rules.ts'
+import { noFieldRules, refusedField } from '../../core/dialects/field-rules.ts'
 import type { FieldRule, FieldRules } from '../../core/dialects/field-rules.ts'
 import type { Target } from '../../core/provider.ts'
 import { isObject } from '../../lib/json/json-values.ts'
@@ -24,7 +24,7 @@ export function claudeHostRules(
     models?.test(model.toLowerCase()) === true ||
     (beta !== undefined && typeof betas === 'string' && betas.split(',').some(one => one.trim().startsWith(beta)))
   const refusing = Object.entries(table).filter(([, field]) => !isTaken(field))
-  return new Map(refusing.map(([name, { neutral }]) => [name, refused(neutral)]))
+  return new Map(refusing.map(([name, { neutral }]) => [name, refusedField(neutral)]))
 }
 
 function fieldsOf(rule: ClaudeRule): Map<string, FieldRule> {
@@ -35,7 +35,7 @@ function fieldsOf(rule: ClaudeRule): Map<string, FieldRule> {
   if (rule.forcedTools === 'never') fields.set('tool_choice', unforced)
   if (rule.sampling !== 'always')
     for (const [name, neutral] of [['temperature', 1], ['top_p', 1], ['top_k']] as const)
-      fields.set(name, rule.sampling === 'never' ? refused(neutral) : whileThinking(refused(neutral), rule))
+      fields.set(name, rule.sampling === 'never' ? refusedField(neutral) : whileThinking(refusedField(neutral), rule))
   return fields
 }
 

@@ -5,14 +5,13 @@
 import { mergeAnthropicUsage, readAnthropicUsage, runsCode, withFacts } from '../../core/usage/anthropic-usage.ts'
 import type { ChatEvent } from '../../core/hub/chat.ts'
 import { failureOfBody, frameworkError } from '../../core/dialects/classify.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { brokenProtocol, GatewayError } from '../../core/errors.ts'
 import { endingOf, messagesFinishReasons } from '../../core/dialects/finish-reasons.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, objectOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { errorLast } from '../fault.ts'
-import { broken } from '../json.ts'
 import { answerTool } from './structured.ts'
 import { exactText, parseExact } from '../../lib/json/exact-json.ts'
 import { BlockCitations } from '../block-citations.ts'
@@ -156,10 +155,10 @@ function finish({ stop_reason: reason, stop_sequence: sequence }: Json, calls: n
 
 /** A whole message. Throws `upstream-broken` on another shape. */
 export function messageResult(body: unknown): ChatEvent[] {
-  if (!isObject(body)) throw broken('no object')
+  if (!isObject(body)) throw brokenProtocol('no object')
   if (body.type === 'error') return [{ type: 'error', error: failureOfBody(body) }]
-  if (!Array.isArray(body.content)) throw broken('no content')
-  if (!textOf(body.stop_reason)) throw broken('no stop_reason')
+  if (!Array.isArray(body.content)) throw brokenProtocol('no content')
+  if (!textOf(body.stop_reason)) throw brokenProtocol('no stop_reason')
   const blocks = new Blocks()
   const events: ChatEvent[] = [{ type: 'start', id: textOf(body.id), model: textOf(body.model) }]
   const report = new Report()
@@ -189,7 +188,7 @@ export function messageReader(): (frame: Frame) => readonly ChatEvent[] {
   const report = new Report()
   return frame => {
     const data: unknown = JSON.parse(frame.data)
-    if (!isObject(data)) throw broken('an event that is no object')
+    if (!isObject(data)) throw brokenProtocol('an event that is no object')
     const events: ChatEvent[] = []
     switch (data.type) {
       case 'message_start': {
@@ -229,7 +228,7 @@ function wholeBlock(block: Json, { data }: Frame): Json {
 /** Some hosts name an error as they would in a body, or as their web framework does. */
 function untyped(data: Json): ChatEvent[] {
   const failure = data.error ? failureOfBody(data) : frameworkError(data)
-  return [{ type: 'error', error: failure ?? broken('an event without a type') }]
+  return [{ type: 'error', error: failure ?? brokenProtocol('an event without a type') }]
 }
 
 function messageDelta(data: Json, report: Report, blocks: Blocks): ChatEvent[] {

@@ -1,8 +1,8 @@
 /** `CountTokens` (docs.aws.amazon.com/bedrock, "CountTokens"). It takes ids of models, not of inference profiles. */
+import { brokenProtocol } from '../../core/errors.ts'
 import type { ChatRequest } from '../../core/hub/chat.ts'
 import type { Target, TokenCount, TranslatedCall } from '../../core/provider.ts'
 import { countOf } from '../../core/usage/usage-fields.ts'
-import { broken } from '../json.ts'
 import { bedrockHead, modelId } from './address.ts'
 import { converseBody } from './request.ts'
 import { objectOf } from '../../lib/json/json-values.ts'
@@ -24,6 +24,6 @@ export function countCall(request: ChatRequest, target: Target): TranslatedCall 
 /** Throws `upstream-broken` when there is no count. */
 export function countResult(body: unknown): TokenCount {
   const inputTokens = countOf(objectOf(body).inputTokens)
-  if (inputTokens === undefined) throw broken('no inputTokens')
+  if (inputTokens === undefined) throw brokenProtocol('no inputTokens')
   return { inputTokens }
 }

@@ -3,7 +3,7 @@
  * "Cohere Embed").
  */
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/hub/embeddings.ts'
-import { GatewayError, unprocessable } from '../../core/errors.ts'
+import { brokenProtocol, GatewayError, unprocessable } from '../../core/errors.ts'
 import type { AnswerHead } from '../../core/transport.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import { isObject } from '../../lib/json/json-values.ts'
@@ -11,7 +11,6 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { embedBody, embedInputsMax, embedResult } from '../cohere/embeddings.ts'
 import { countOf } from '../../core/usage/usage-fields.ts'
 import { vectorOf } from '../../core/dialects/vectors.ts'
-import { broken } from '../json.ts'
 import { bedrockHead, modelId } from './address.ts'
 
 /** Json of Cohere's own API that Bedrock refuses. */
@@ -75,7 +74,7 @@ function cohereBody(request: EmbeddingsRequest, id: string): Pick<TranslatedCall
 
 /** Throws `upstream-broken` on another shape. For Cohere's models AWS reports the token count only in a header. */
 export function embeddingsResult(body: unknown, request: EmbeddingsRequest, head?: AnswerHead): EmbeddingsResult {
-  if (!isObject(body)) throw broken('no object')
+  if (!isObject(body)) throw brokenProtocol('no object')
   const counted = countOf(Number(head?.header(inputTokensHeader) ?? Number.NaN))
   if (body.embedding !== undefined)
     return {

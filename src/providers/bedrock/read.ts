@@ -1,7 +1,7 @@
 /** Answers of Converse, whole or streamed, as events. Both are read by one class, so that they give the same events. */
 import { failureOfBody } from '../../core/dialects/classify.ts'
 import type { ChatEvent } from '../../core/hub/chat.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { brokenProtocol, GatewayError } from '../../core/errors.ts'
 import { converseFinishReasons, endingOf } from '../../core/dialects/finish-reasons.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, jsonOrText, objectOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
@@ -9,7 +9,6 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { answerTool } from '../anthropic/structured.ts'
 import { BlockCitations } from '../block-citations.ts'
 import { errorLast } from '../fault.ts'
-import { broken } from '../json.ts'
 import { converseUsage } from './usage.ts'
 import { exactText } from '../../lib/json/exact-json.ts'
 
@@ -75,7 +74,7 @@ class Answer {
   }
 
   finish(reason: unknown, additional: unknown): ChatEvent[] {
-    if (typeof reason !== 'string') throw broken('no stopReason')
+    if (typeof reason !== 'string') throw brokenProtocol('no stopReason')
     // Some models send no `contentBlockStop` for the last block.
     const ends = [...[...this.#open.keys()].flatMap(at => this.stop(at)), ...this.#citations.endAll()]
     const ending = endingOf(converseFinishReasons, reason)
@@ -144,9 +143,9 @@ const start: ChatEvent = { type: 'start', id: '', model: '' }
 
 /** A whole answer. Throws `upstream-broken` on another shape. */
 export function converseResult(body: unknown): ChatEvent[] {
-  if (!isObject(body)) throw broken('no object')
+  if (!isObject(body)) throw brokenProtocol('no object')
   const { message } = objectOf(body.output)
-  if (!isObject(message) || !Array.isArray(message.content)) throw broken('no message')
+  if (!isObject(message) || !Array.isArray(message.content)) throw brokenProtocol('no message')
   const answer = new Answer()
   return errorLast([
     start,
@@ -172,7 +171,7 @@ export function converseReader(): (frame: Frame) => readonly ChatEvent[] {
   return ({ event = '', data: text }) => {
     if (event === 'error' || /exception$/i.test(event)) return [{ type: 'error', error: streamError(event, text) }]
     const data: unknown = text === '' ? {} : JSON.parse(text)
-    if (!isObject(data)) throw broken('an event that is no object')
+    if (!isObject(data)) throw brokenProtocol('an event that is no object')
     const at = data.contentBlockIndex
     switch (event) {
       case 'messageStart':

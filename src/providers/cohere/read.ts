@@ -4,22 +4,21 @@
  */
 import type { ChatEvent } from '../../core/hub/chat.ts'
 import { failureOfBody, frameworkError } from '../../core/dialects/classify.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { brokenProtocol, GatewayError } from '../../core/errors.ts'
 import { cohereFinishReasons, endingOf } from '../../core/dialects/finish-reasons.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, objectOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { countOf, firstCount, setCount } from '../../core/usage/usage-fields.ts'
-import { broken } from '../json.ts'
 import { errorLast } from '../fault.ts'
 import { exactText, parseExact } from '../../lib/json/exact-json.ts'
 import { argumentNames } from '../../core/dialects/exact-names.ts'
 
 /** A whole answer. Throws `upstream-broken` on another shape. */
 export function chatResult(body: unknown): ChatEvent[] {
-  if (!isObject(body) || !isObject(body.message)) throw broken('no message')
-  if (typeof body.finish_reason !== 'string') throw broken('no finish_reason')
+  if (!isObject(body) || !isObject(body.message)) throw brokenProtocol('no message')
+  if (typeof body.finish_reason !== 'string') throw brokenProtocol('no finish_reason')
   const { message } = body
   const answer = new Answer()
   const events: ChatEvent[] = [{ type: 'start', id: textOf(body.id), model: '' }]
@@ -42,7 +41,7 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
   return frame => {
     if (frame.data === '[DONE]') return []
     const data = parseExact(frame.data, argumentNames.chat)
-    if (!isObject(data)) throw broken('an event that is no object')
+    if (!isObject(data)) throw brokenProtocol('an event that is no object')
     return answer.read(data)
   }
 }
@@ -155,7 +154,7 @@ function logprobs(entry: unknown): ChatEvent[] {
 }
 
 function finish(reason: unknown, error: unknown): ChatEvent[] {
-  if (typeof reason !== 'string') throw broken('no finish_reason')
+  if (typeof reason !== 'string') throw brokenProtocol('no finish_reason')
   const ending = endingOf(cohereFinishReasons, reason, textOf(error))
   return ending instanceof GatewayError
     ? [{ type: 'error', error: ending }]

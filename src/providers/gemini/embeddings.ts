@@ -1,10 +1,9 @@
 /** `batchEmbedContents` (ai.google.dev/api/embeddings). */
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/hub/embeddings.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { brokenProtocol, GatewayError } from '../../core/errors.ts'
 import { isObject, objectOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { vectorOf } from '../../core/dialects/vectors.ts'
-import { broken } from '../json.ts'
 import { readGeminiUsage } from '../../core/usage/gemini-usage.ts'
 
 /** The API refuses more: "at most 100 requests can be in one batch". */
@@ -66,7 +65,7 @@ export function batchEmbedBody(input: EmbeddingInput, model: string): Json {
 
 /** Usage is 0 for older models, which do not report it. Throws `upstream-broken` on another shape. */
 export function batchEmbedResult(body: unknown): EmbeddingsResult {
-  if (!isObject(body) || !Array.isArray(body.embeddings)) throw broken('no embeddings')
+  if (!isObject(body) || !Array.isArray(body.embeddings)) throw brokenProtocol('no embeddings')
   return {
     vectors: body.embeddings.map(one => vectorOf(objectOf(one).values)),
     usage: readGeminiUsage(body) ?? { inputTokens: 0, outputTokens: 0 },

@@ -2,12 +2,11 @@
  * Image generation: Imagen by `predict` (ai.google.dev/gemini-api/docs/imagen), Gemini's image models by
  * `generateContent` (ai.google.dev/gemini-api/docs/image-generation).
  */
-import { GatewayError } from '../../core/errors.ts'
+import { brokenProtocol, GatewayError } from '../../core/errors.ts'
 import type { ImagesRequest, ImagesResult } from '../../core/hub/images.ts'
 import { isObject, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { generateResult } from './read.ts'
-import { broken } from '../json.ts'
 import type { GeminiBody } from './request.ts'
 
 const imagenRatios = ['1:1', '3:4', '4:3', '9:16', '16:9']
@@ -134,8 +133,8 @@ export function imagesResult(body: unknown): ImagesResult {
 
 /** Filtered images are missing from `predictions`, or have a `raiFilteredReason` instead of data. */
 function imagenResult(body: Json): ImagesResult {
-  if (body.predictions !== undefined && !Array.isArray(body.predictions)) throw broken('no predictions')
-  if (body.predictions === undefined && Object.keys(body).length > 0) throw broken('no predictions')
+  if (body.predictions !== undefined && !Array.isArray(body.predictions)) throw brokenProtocol('no predictions')
+  if (body.predictions === undefined && Object.keys(body).length > 0) throw brokenProtocol('no predictions')
   const predictions = objectsOf(body.predictions)
   const generated = predictions.filter(one => textOf(one.bytesBase64Encoded) !== '')
   if (generated.length === 0)

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { ChatEvent } from '../../core/hub/chat.ts'
 import { frameworkError, namedError } from '../../core/dialects/classify.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { brokenProtocol, GatewayError } from '../../core/errors.ts'
 import { endingOf, geminiFinishReason, geminiFinishReasons, withCalls } from '../../core/dialects/finish-reasons.ts'
 import { GeminiUsage } from '../../core/usage/gemini-usage.ts'
 import type { Frame } from '../../lib/frame.ts'
@@ -10,7 +10,6 @@ import { isObject, listOf, objectOf, objectsOf, textOf } from '../../lib/json/js
 import type { Json } from '../../lib/json/json-values.ts'
 import { errorLast } from '../fault.ts'
 import { citationsOf } from './citations.ts'
-import { broken } from '../json.ts'
 import { placeSignature } from './signature.ts'
 import type { SignedKind } from './signature.ts'
 import { exactText, parseExact } from '../../lib/json/exact-json.ts'
@@ -49,7 +48,7 @@ class AnswerReader {
   read(body: unknown): ChatEvent[] {
     const error = namedError(body)
     if (error) return [{ type: 'error', error }]
-    if (!isObject(body)) throw broken('no object')
+    if (!isObject(body)) throw brokenProtocol('no object')
     const failure = body.candidates === undefined ? frameworkError(body) : undefined
     if (failure) return [{ type: 'error', error: failure }]
     const candidates = objectsOf(body.candidates)
@@ -202,7 +201,7 @@ function newCitations(candidate: Json, choice: Choice): ChatEvent[] {
 /** A whole answer. Throws `upstream-broken` on another shape. */
 export function generateResult(body: unknown): ChatEvent[] {
   if (isObject(body) && !Array.isArray(body.candidates) && !isObject(body.promptFeedback) && !isObject(body.error))
-    throw broken('no candidates')
+    throw brokenProtocol('no candidates')
   return new AnswerReader().read(body)
 }
 

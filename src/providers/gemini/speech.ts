@@ -1,9 +1,8 @@
 /** Speech by Gemini's TTS models (ai.google.dev/gemini-api/docs/speech-generation). */
-import { GatewayError } from '../../core/errors.ts'
+import { brokenProtocol, GatewayError } from '../../core/errors.ts'
 import type { SpeechRequest, SpeechResult } from '../../core/hub/speech.ts'
 import { objectOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import { namedError } from '../../core/dialects/classify.ts'
-import { broken } from '../json.ts'
 import type { GeminiBody } from './request.ts'
 import { readGeminiUsage } from '../../core/usage/gemini-usage.ts'
 import { speechConfig } from './voice.ts'
@@ -72,7 +71,7 @@ function noAudio(reason: string): GatewayError {
   if (refusals.has(reason))
     return new GatewayError('content-policy', `the upstream did not speak the text (${reason})`, { param: 'input' })
   return reason === ''
-    ? broken('no sound')
+    ? brokenProtocol('no sound')
     : new GatewayError('upstream-failed', `the upstream answered without sound (${reason})`)
 }
 

@@ -17,7 +17,7 @@ import { answerCompletion } from './completions.ts'
 import { answerEmbeddings } from './embeddings.ts'
 import { answerImages } from './images.ts'
 import { answerModerations } from './moderations.ts'
-import { LocalRefusal, refused } from './refusal.ts'
+import { LocalRefusal, refusalAnswer } from './refusal.ts'
 import { answerRerank, rerankBody, rerankResult } from './rerank.ts'
 import { answerSpeech } from './speech.ts'
 import { answerTranscription } from './transcriptions.ts'
@@ -209,7 +209,7 @@ export const local: Provider = {
     try {
       return operations[head.url.slice('local:'.length)]!(body as Json, files)
     } catch (thrown) {
-      if (thrown instanceof LocalRefusal) return refused(thrown)
+      if (thrown instanceof LocalRefusal) return refusalAnswer(thrown)
       throw thrown
     }
   },

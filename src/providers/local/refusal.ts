@@ -14,7 +14,7 @@ export class LocalRefusal extends Error {
 }
 
 /** The answer for a refusal: status 400 with its message and field. */
-export function refused({ message, param }: LocalRefusal): InProcessAnswer {
+export function refusalAnswer({ message, param }: LocalRefusal): InProcessAnswer {
   const error = { message, type: 'invalid_request_error', param, code: null }
   return { status: 400, contentType: 'application/json', pieces: [JSON.stringify({ error })] }
 }

@@ -1,10 +1,9 @@
 /** Mistral's classifier (docs.mistral.ai/api, "Moderations"): scores by its own categories, no overall verdict. */
-import { GatewayError } from '../../core/errors.ts'
+import { brokenProtocol, GatewayError } from '../../core/errors.ts'
 import type { ModerationsRequest, ModerationsResult, ModerationVerdict } from '../../core/hub/moderations.ts'
 import { readOpenaiUsage } from '../../core/usage/openai-usage.ts'
 import type { TranslatedCall } from '../../core/provider.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import { broken } from '../json.ts'
 
 /** The parts of one input are joined with line breaks. Throws `invalid-request` for images. */
 export function moderationsBody(request: ModerationsRequest, model: string): Omit<TranslatedCall, 'head'> {
@@ -23,15 +22,15 @@ export function moderationsBody(request: ModerationsRequest, model: string): Omi
 
 /** `flagged` = any category is true. Throws `upstream-broken` unless there is one result with categories per input. */
 export function moderationsResult(body: unknown, request: ModerationsRequest): ModerationsResult {
-  if (!isObject(body) || !Array.isArray(body.results)) throw broken('no results')
+  if (!isObject(body) || !Array.isArray(body.results)) throw brokenProtocol('no results')
   if (body.results.length !== request.inputs.length)
-    throw broken(`${body.results.length} verdicts for ${request.inputs.length} inputs`)
+    throw brokenProtocol(`${body.results.length} verdicts for ${request.inputs.length} inputs`)
   const usage = readOpenaiUsage(body.usage)
   return { verdicts: body.results.map(verdict), ...(usage && { usage }) }
 }
 
 function verdict(result: unknown): ModerationVerdict {
-  if (!isObject(result) || !isObject(result.categories)) throw broken('a verdict without categories')
+  if (!isObject(result) || !isObject(result.categories)) throw brokenProtocol('a verdict without categories')
   const categories = Object.fromEntries(
     Object.entries(result.categories).map(([name, value]) => [name, value === true]),
   )

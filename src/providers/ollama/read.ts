@@ -4,14 +4,13 @@
  */
 import type { ChatEvent } from '../../core/hub/chat.ts'
 import { failureOfBody } from '../../core/dialects/classify.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { brokenProtocol, GatewayError } from '../../core/errors.ts'
 import { endingOf, ollamaFinishReasons, withCalls } from '../../core/dialects/finish-reasons.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { countOf } from '../../core/usage/usage-fields.ts'
-import { broken } from '../json.ts'
 import { errorLast } from '../fault.ts'
 import { exactText, parseExact } from '../../lib/json/exact-json.ts'
 import { argumentNames } from '../../core/dialects/exact-names.ts'
@@ -19,7 +18,8 @@ import { argumentNames } from '../../core/dialects/exact-names.ts'
 /** A whole answer. Throws `upstream-broken` on another shape. */
 export function chatResult(body: unknown): ChatEvent[] {
   const events = new Answer().read(body)
-  if (isObject(body) && body.error === undefined && body.done !== true) throw broken('an answer that is not done')
+  if (isObject(body) && body.error === undefined && body.done !== true)
+    throw brokenProtocol('an answer that is not done')
   return events
 }
 
@@ -43,9 +43,9 @@ class Answer {
   #calls = 0
 
   read(line: unknown): ChatEvent[] {
-    if (!isObject(line)) throw broken('a line that is no object')
+    if (!isObject(line)) throw brokenProtocol('a line that is no object')
     if (line.error !== undefined) return [{ type: 'error', error: failureOfBody(line) }]
-    if (!isObject(line.message) && line.done !== true) throw broken('no message')
+    if (!isObject(line.message) && line.done !== true) throw brokenProtocol('no message')
     const message = isObject(line.message) ? line.message : {}
     const events = this.#start(line)
     if (textOf(message.thinking)) events.push({ type: 'reasoning', choice: 0, text: textOf(message.thinking) })
@@ -74,7 +74,7 @@ class Answer {
   /** Calls arrive whole, with their arguments as an object; older servers send no id. */
   #call(call: unknown): ChatEvent[] {
     const { id, function: called } = isObject(call) ? call : {}
-    if (!isObject(called) || typeof called.name !== 'string') throw broken('a call without a name')
+    if (!isObject(called) || typeof called.name !== 'string') throw brokenProtocol('a call without a name')
     const index = this.#calls++
     const fragment = typeof called.arguments === 'string' ? called.arguments : exactText(called.arguments ?? {})
     const known = textOf(id) || `call_${crypto.randomUUID().replaceAll('-', '').slice(0, 24)}`

@@ -1,6 +1,6 @@
 /** What a host and its model refuse of OpenAI's chat completions, compiled from the tables of `rules/`. */
 import { neutralOf } from '../../core/hub/chat-fields.ts'
-import { fieldRules, noFieldRules, refused } from '../../core/dialects/field-rules.ts'
+import { fieldRules, noFieldRules, refusedField } from '../../core/dialects/field-rules.ts'
 import type { FieldReader, FieldRule, FieldRules, FieldVerdict, MemberRules } from '../../core/dialects/field-rules.ts'
 import type { ChatRule, FieldRule as FieldRow } from '../../../rules/chat.ts'
 import { fittedEffort } from '../../../rules/efforts.ts'
@@ -94,7 +94,7 @@ function reasoningRule(taken: readonly string[]): FieldRule {
 
 function rowRules({ unsupported = [], onlyAt = {} }: FieldRow): Map<string, FieldRule> {
   return new Map<string, FieldRule>([
-    ...unsupported.map(name => [name, refused(neutralOf(name))] as const),
+    ...unsupported.map(name => [name, refusedField(neutralOf(name))] as const),
     ...Object.entries(onlyAt).map(([name, allowed]) => [name, onlyAtValue(allowed)] as const),
   ])
 }

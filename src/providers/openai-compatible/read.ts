@@ -1,6 +1,6 @@
 /** OpenAI's chat completions and streams as events, with the variations of compatible hosts. */
 import type { ChatEvent, Source } from '../../core/hub/chat.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { brokenProtocol, GatewayError } from '../../core/errors.ts'
 import { withCalls } from '../../core/dialects/finish-reasons.ts'
 import { choiceEnding, choiceIndex, finishReasonOf, reportedError } from '../../core/dialects/openai-chunk.ts'
 import { readChunkUsage } from '../../core/usage/openai-usage.ts'
@@ -12,28 +12,27 @@ import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { ObjectEnd } from '../../lib/json/object-end.ts'
 import { errorLast } from '../fault.ts'
-import { broken } from '../json.ts'
 import { exactText, parseExact } from '../../lib/json/exact-json.ts'
 import { argumentNames } from '../../core/dialects/exact-names.ts'
 
 /** As `choiceIndex`. Throws `upstream-broken` for an invalid number. */
 function numberOf(choice: Json, fallback: number): number {
   const index = choiceIndex(choice, fallback)
-  if (index === undefined) throw broken('a choice whose number cannot be')
+  if (index === undefined) throw brokenProtocol('a choice whose number cannot be')
   return index
 }
 
 /** A whole chat completion. Throws `upstream-broken` on another shape. */
 export function chatResult(body: unknown): ChatEvent[] {
-  if (!isObject(body)) throw broken('no object')
+  if (!isObject(body)) throw brokenProtocol('no object')
   if (!Array.isArray(body.choices) || body.choices.length === 0) {
     const error = reportedError(body)
     if (error) return [{ type: 'error', error }]
-    throw broken('no choices')
+    throw brokenProtocol('no choices')
   }
   const events: ChatEvent[] = [start(body)]
   for (const [at, choice] of body.choices.entries()) {
-    if (!isObject(choice) || !isObject(choice.message)) throw broken('a choice without a message')
+    if (!isObject(choice) || !isObject(choice.message)) throw brokenProtocol('a choice without a message')
     const index = numberOf(choice, at)
     const calls = new CallEvents()
     events.push(
@@ -41,7 +40,7 @@ export function chatResult(body: unknown): ChatEvent[] {
       ...calls.close(index),
       ...logprobs(index, choice.logprobs),
     )
-    if (finishReasonOf(choice) === '') throw broken('no finish reason')
+    if (finishReasonOf(choice) === '') throw brokenProtocol('no finish reason')
     events.push(finish(index, choice, { sawCalls: calls.seen, error: choice.error ?? body.error }))
   }
   const usage = usageEvent(body)
@@ -59,7 +58,7 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
   return frame => {
     if (isDone(frame)) return []
     const chunk = parseExact(frame.data, argumentNames.chat)
-    if (!isObject(chunk)) throw broken('a chunk that is no object')
+    if (!isObject(chunk)) throw brokenProtocol('a chunk that is no object')
     const error = reportedError(chunk)
     if (error) return [{ type: 'error', error }]
     const events: ChatEvent[] = []
@@ -69,7 +68,7 @@ export function chatReader(): (frame: Frame) => readonly ChatEvent[] {
       events.push(start(chunk))
     }
     for (const choice of listOf(chunk.choices)) {
-      if (!isObject(choice)) throw broken('a choice that is no object')
+      if (!isObject(choice)) throw brokenProtocol('a choice that is no object')
       const index = numberOf(choice, 0)
       let numbers = calls.get(index)
       if (!numbers) calls.set(index, (numbers = new CallEvents()))
@@ -252,7 +251,7 @@ class CallEvents {
   #arguments(choice: number, call: OpenCall, fragment: string): ChatEvent[] {
     if (!this.#open.has(call)) {
       if (fragment.trim() === '') return []
-      throw broken('a tool call that goes on behind its end')
+      throw brokenProtocol('a tool call that goes on behind its end')
     }
     const event: ChatEvent = { type: 'tool-call-arguments', choice, index: call.number, fragment }
     call.written?.push(fragment)

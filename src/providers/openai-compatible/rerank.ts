@@ -2,6 +2,7 @@
  * Reranking in Jina's format (jina.ai/reranker), which Together, SiliconFlow and vLLM share, and in Voyage's
  * (docs.voyageai.com/docs/reranker). Cohere's answers have the same `results` and are read here as well.
  */
+import { brokenProtocol } from '../../core/errors.ts'
 import { headOf } from '../../core/call-heads.ts'
 import { readOpenaiUsage } from '../../core/usage/openai-usage.ts'
 import type { MakeHead, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
@@ -9,7 +10,6 @@ import type { RerankRequest, RerankResult } from '../../core/hub/rerank.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { broken } from '../json.ts'
 
 /** `dialect` decides the name of the limit: `top_n` in Jina's, `top_k` in Voyage's. Results are sorted, best first. */
 export function rerankAdapter(head: MakeHead, dialect: 'jina' | 'voyage'): UnaryAdapter<RerankRequest, RerankResult> {
@@ -49,16 +49,16 @@ export function rerankExtra(request: RerankRequest, dialect: string): { fields: 
 
 /** Throws `upstream-broken` on an invalid or repeated index, or a score that is no number. */
 export function rerankResult(body: unknown, request: RerankRequest): RerankResult {
-  if (!isObject(body)) throw broken('no object')
+  if (!isObject(body)) throw brokenProtocol('no object')
   const list = body.results ?? body.data
-  if (!Array.isArray(list)) throw broken('no results')
+  if (!Array.isArray(list)) throw brokenProtocol('no results')
   const seen = new Set<number>()
   const results = list.map((entry: unknown) => {
     const { index, relevance_score: score } = isObject(entry) ? entry : {}
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= request.documents.length)
-      throw broken('a result for no document')
-    if (seen.has(index)) throw broken('two results for one document')
-    if (typeof score !== 'number' || !Number.isFinite(score)) throw broken('a result without a score')
+      throw brokenProtocol('a result for no document')
+    if (seen.has(index)) throw brokenProtocol('two results for one document')
+    if (typeof score !== 'number' || !Number.isFinite(score)) throw brokenProtocol('a result without a score')
     seen.add(index)
     return { index, score }
   })

@@ -1,11 +1,11 @@
 /** Text embeddings by `predict` (cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api). */
+import { brokenProtocol } from '../../core/errors.ts'
 import type { EmbeddingsResult } from '../../core/hub/embeddings.ts'
 import { isObject, objectOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { EmbeddingInput } from '../gemini/embeddings.ts'
 import { countOf } from '../../core/usage/usage-fields.ts'
 import { vectorOf } from '../../core/dialects/vectors.ts'
-import { broken } from '../json.ts'
 
 /** Texts of one request (cloud.google.com/vertex-ai/docs/generative-ai/embeddings/get-text-embeddings). */
 export const predictInputsMax = 250
@@ -28,7 +28,7 @@ export function predictBody({ texts, taskType, title, dimensions, autoTruncate }
 
 /** Throws `upstream-broken` on another shape. */
 export function predictResult(body: unknown): EmbeddingsResult {
-  if (!isObject(body) || !Array.isArray(body.predictions)) throw broken('no predictions')
+  if (!isObject(body) || !Array.isArray(body.predictions)) throw brokenProtocol('no predictions')
   const found = body.predictions.map(one => objectOf(objectOf(one).embeddings))
   const inputTokens = found.reduce((sum, one) => sum + (countOf(objectOf(one.statistics).token_count) ?? 0), 0)
   return { vectors: found.map(one => vectorOf(one.values)), usage: { inputTokens, outputTokens: 0 } }

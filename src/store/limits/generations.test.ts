@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
 import { emptied, installation, redisDatabase } from '../../../tests/support/redis-replicas.ts'
-import { exchangeScript, limitKeys, parametersOf, readAnswer } from './grant-script.ts'
+import { exchangeScript, limitKeys, parametersOf, readExchange } from './grant-script.ts'
 import type { Exchange, ExchangeAnswer } from './grant-script.ts'
 
 const url = redisDatabase('generations')
@@ -32,7 +32,7 @@ describe.if(url !== undefined)('on Redis', () => {
     })
     const parameters = [String(keys.length), ...keys, ...values, isFresh ? '1' : '0']
     const raw: unknown = await client.send('EVAL', [exchangeScript.text, ...parameters])
-    return readAnswer(raw)!
+    return readExchange(raw)!
   }
   const known = (number: number, answeredNumber: number) => ({ standing: 'known' as const, number, answeredNumber })
   const decisionOf = ({ calls }: ExchangeAnswer) => calls[0]!.decision

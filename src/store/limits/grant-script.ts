@@ -167,7 +167,7 @@ export interface ExchangeAnswer {
 const decisions = ['taken', 'refused', 'later'] as const
 
 /** Undefined = a later exchange of this replica came first, and nothing was done. */
-export function readAnswer(raw: unknown): ExchangeAnswer | undefined {
+export function readExchange(raw: unknown): ExchangeAnswer | undefined {
   const [nowMs, settling, generation, others, counters, calls, mail] = raw as [
     ...[number, number, number],
     ...[string[], number[], number[], string[]],

@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
 import type { LimitScope, LimitVerdict } from '../../core/tenancy/limits.ts'
-import { exchangeScript, limitKeys, parametersOf, readAnswer } from './grant-script.ts'
+import { exchangeScript, limitKeys, parametersOf, readExchange } from './grant-script.ts'
 import type { CounterKind, Exchange } from './grant-script.ts'
 import {
   emptied,
@@ -430,7 +430,7 @@ describe.if(url !== undefined)('on Redis', () => {
         others: [],
         ...exchange,
       })
-      return readAnswer(await admin.send('EVAL', [exchangeScript.text, String(keys.length), ...keys, ...values, '0']))
+      return readExchange(await admin.send('EVAL', [exchangeScript.text, String(keys.length), ...keys, ...values, '0']))
     }
     const lost = await ask({ number: 1, calls: Array.from({ length: 10 }, () => [0, 1, 1]) })
     expect(lost!.calls.every(one => one.decision === 'taken')).toBe(true)

@@ -16,7 +16,7 @@ import type { BudgetCounters } from './budget-counters.ts'
 import type { CallNeed, Counter } from './grant-counter.ts'
 import { CounterTable } from './grant-counters.ts'
 import { GenerationState } from './grant-generation.ts'
-import { exchangeScript, limitKeys, parametersOf, readAnswer, spendMs } from './grant-script.ts'
+import { exchangeScript, limitKeys, parametersOf, readExchange, spendMs } from './grant-script.ts'
 import type { ExchangeAnswer, LimitKeys } from './grant-script.ts'
 import { GrantRetries, retryPauseMaxMs } from './grant-retries.ts'
 import { ReplicaStanding } from './grant-standing.ts'
@@ -341,7 +341,7 @@ export class RedisLimiter implements Limiter, TickTask {
     })
     let answer: ExchangeAnswer | undefined
     try {
-      answer = readAnswer(await this.#link.ask(exchangeScript, keys, values))
+      answer = readExchange(await this.#link.ask(exchangeScript, keys, values))
     } catch (error) {
       this.#failed(batch, error)
       return

@@ -1,7 +1,7 @@
 /** The lines of the spending report: those that are listed, and what is left of each whole, so that all add up. */
 import type { Caller } from '../../../core/caller.ts'
 import type { Services } from '../../../core/endpoint.ts'
-import { addUsage, noUsage, takeUsage } from '../../../core/ledger/usage-report.ts'
+import { addUsageSums, noUsage, subtractUsageSums } from '../../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageQuery, UsageScope, UsageSums } from '../../../core/ledger/usage-report.ts'
 import { topSpendersFor, usageFor } from './access.ts'
 import type { DaySpan } from '../../common/date-span.ts'
@@ -71,9 +71,9 @@ function restOf(
 ): UsageGroup[] {
   const nameOf = ({ day, fields: of }: UsageGroup) => [day, of.model, ...ownerOf(of)].join('\0')
   const known = new Map<string, UsageSums>()
-  for (const part of parts) known.set(nameOf(part), addUsage(known.get(nameOf(part)) ?? noUsage, part))
+  for (const part of parts) known.set(nameOf(part), addUsageSums(known.get(nameOf(part)) ?? noUsage, part))
   return whole.flatMap(one => {
-    const rest = takeUsage(one, known.get(nameOf(one)) ?? noUsage)
+    const rest = subtractUsageSums(one, known.get(nameOf(one)) ?? noUsage)
     const named = Object.fromEntries(fields.map(field => [field, otherId]))
     return rest.requests > 0 ? [{ ...one, ...rest, fields: { ...one.fields, ...named } }] : []
   })

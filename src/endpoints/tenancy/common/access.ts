@@ -43,7 +43,7 @@ export async function administeredOrganization(
 }
 
 /** Throws 403 for the first field that is not among those that the caller may write. */
-export function checkFields(sent: object, allowed: ReadonlySet<string>, who: string): void {
+export function allowFields(sent: object, allowed: ReadonlySet<string>, who: string): void {
   const refused = Object.entries(sent).find(([name, value]) => value !== undefined && !allowed.has(name))?.[0]
   if (refused) throw forbidden(`${who} may not change \`${refused}\``, refused)
 }

@@ -2,6 +2,7 @@
  * The forward lane of the Responses dialect. The gateway itself keeps conversations and runs calls in the
  * background, so that what reaches the upstream stands on its own.
  */
+import { brokenAnswer } from '../../../core/errors.ts'
 import { failureOfBody } from '../../../core/dialects/classify.ts'
 import type { ForwardedAnswer, ForwardRules } from '../../../core/format.ts'
 import { readResponsesUsage } from '../../../core/usage/responses-usage.ts'
@@ -10,7 +11,6 @@ import type { Edit, JsonBody } from '../../../lib/json/json-body.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import { commonEdits } from '../../common/forward-edits.ts'
 import { editedAnswer, readAnswerWith } from '../../common/whole-answer.ts'
-import { broken } from '../chunk-content.ts'
 import { ResponsesRelay } from './relay.ts'
 import { ownPrefix, decodeProof } from './encrypted-reasoning.ts'
 
@@ -44,7 +44,7 @@ function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
   const status = body.has('status') ? body.get('status') : 'completed'
   const usage = readResponsesUsage(name => body.get(name))
   if (status === 'failed') throw failureOfBody({ error: body.get('error') }).withUsage(usage)
-  if (status !== 'completed' && status !== 'incomplete') throw broken("the upstream's answer is not finished")
+  if (status !== 'completed' && status !== 'incomplete') throw brokenAnswer("the upstream's answer is not finished")
   const changes: Edit[] = body.get('model') === publicModel ? [] : [{ set: 'model', json: JSON.stringify(publicModel) }]
   return { body: editedAnswer(body, changes), usage }
 }

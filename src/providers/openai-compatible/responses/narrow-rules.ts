@@ -1,6 +1,6 @@
 /** What hosts with a smaller form of OpenAI's Responses refuse, compiled from the tables of `rules/`. */
 import { neutralOf } from '../../../core/hub/chat-fields.ts'
-import { refused } from '../../../core/dialects/field-rules.ts'
+import { refusedField } from '../../../core/dialects/field-rules.ts'
 import type { FieldRule, FieldRules } from '../../../core/dialects/field-rules.ts'
 import { fittedEffort } from '../../../../rules/efforts.ts'
 import type { ResponsesRule } from '../../../../rules/chat.ts'
@@ -10,7 +10,7 @@ import { isObject, objectOf, objectsOf } from '../../../lib/json/json-values.ts'
 export function narrowRules(rule: ResponsesRule, own: FieldRules): FieldRules {
   const fields = new Map([
     ...own.fields,
-    ...rule.unsupported.map(name => [name, refused(neutralOf(name))] as const),
+    ...rule.unsupported.map(name => [name, refusedField(neutralOf(name))] as const),
     ['reasoning', effortAlone(rule.efforts)] as const,
   ])
   if (rule.chatFormat) fields.set('text', chatFormat)

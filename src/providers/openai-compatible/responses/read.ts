@@ -1,7 +1,7 @@
 /** OpenAI's Responses, whole and streamed, as events (API reference, "The response object", "Streaming events"). */
 import type { ChatEvent, FinishReason } from '../../../core/hub/chat.ts'
 import { failureOfBody } from '../../../core/dialects/classify.ts'
-import { GatewayError } from '../../../core/errors.ts'
+import { brokenProtocol, GatewayError } from '../../../core/errors.ts'
 import { endingOf, responsesFinishReasons } from '../../../core/dialects/finish-reasons.ts'
 import { citedSource } from '../../../core/dialects/citations.ts'
 import { readResponsesUsage } from '../../../core/usage/responses-usage.ts'
@@ -10,7 +10,6 @@ import type { Frame } from '../../../lib/frame.ts'
 import { isObject, listOf, objectsOf, textOf } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { errorLast } from '../../fault.ts'
-import { broken } from '../../json.ts'
 import { itemSignature } from './signature.ts'
 
 /** There is one choice. */
@@ -18,10 +17,10 @@ const choice = 0
 
 /** A whole Response. Throws `upstream-broken` on another shape, and on one that has not ended. */
 export function responsesResult(body: unknown, account: string): ChatEvent[] {
-  if (!isObject(body)) throw broken('an answer that is no object')
+  if (!isObject(body)) throw brokenProtocol('an answer that is no object')
   if (!Array.isArray(body.output)) {
     if (body.error) return [errorEvent(body)]
-    throw broken('no output')
+    throw brokenProtocol('no output')
   }
   const answer = new ResponseEvents(account)
   return errorLast([
@@ -39,7 +38,7 @@ export function responsesReader(account: string): (frame: Frame) => readonly Cha
     // Some hosts send the last frame of chat completions.
     if (data.startsWith('[DONE]')) return []
     const event: unknown = JSON.parse(data)
-    if (!isObject(event)) throw broken('an event that is no object')
+    if (!isObject(event)) throw brokenProtocol('an event that is no object')
     const { response } = event
     const events: ChatEvent[] = []
     if (!started && isObject(response)) {
@@ -253,7 +252,8 @@ class ResponseEvents {
     const usage = readResponsesUsage(name => response[name])
     const counted: ChatEvent[] = usage ? [{ type: 'usage', usage }] : []
     if (response.status === 'failed' || response.status === 'cancelled') return [...counted, errorEvent(response)]
-    if (response.status !== 'completed' && response.status !== 'incomplete') throw broken('an answer without its end')
+    if (response.status !== 'completed' && response.status !== 'incomplete')
+      throw brokenProtocol('an answer without its end')
     const ending = this.#ending(response)
     if (ending instanceof GatewayError) return [...counted, { type: 'error', error: ending }]
     return [{ type: 'finish', choice, reason: ending }, ...counted]
