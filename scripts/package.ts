@@ -23,7 +23,7 @@ function copy(name: string, leave = /^$/): void {
   cpSync(join(root, name), join(target, name), { recursive: true, filter: path => !leave.test(basename(path)) })
 }
 
-/** In place: what reads these files knows both forms (`lib/unpacked.ts`). */
+/** In place: what reads these files knows both forms (`lib/program-files.ts`). */
 function compress(folder: string, names: RegExp): void {
   for (const name of readdirSync(folder).filter(one => names.test(one))) {
     const file = join(folder, name)

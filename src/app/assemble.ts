@@ -54,7 +54,7 @@ import { stackOf } from '../telemetry/log.ts'
 import type { Backlog } from '../store/ledger/journal/journal-backlog.ts'
 import type { LogFields, Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/prometheus.ts'
-import { SharedText } from '../telemetry/shared-text.ts'
+import { CachedExposition } from '../telemetry/cached-exposition.ts'
 import { unpricedModels } from '../telemetry/unpriced-models.ts'
 import { clientDialects } from './answer-cache.ts'
 import { createAlertDelivery } from './alert-delivery.ts'
@@ -98,7 +98,7 @@ export function assemble(assembling: AssemblyParts) {
   const models = modelsOf(source)
   const current = { models, settings: models.settings }
   const metrics = assembleMetrics(assembling, { transport, cooling: () => calls.router.coolingDown() })
-  const exposition = new SharedText(() => metrics.text(), clock)
+  const exposition = new CachedExposition(() => metrics.text(), clock)
   const tokenizer = new Tokenizer()
   const calls = assembleCalls(assembling, { transport, timers, current, metrics, tokenizer })
   const { mailer, ...alerts } = assembleAlerts(assembling, { transport, current, router: calls.router })
@@ -123,7 +123,7 @@ export function assemble(assembling: AssemblyParts) {
     readiness: () => readiness(store, draining),
     ...fixedParts(assembling.options),
   }
-  const door = createRequestRouter({
+  const router = createRequestRouter({
     rootPath: assembling.options.rootPath,
     ...publicPaths,
     services,
@@ -138,7 +138,7 @@ export function assemble(assembling: AssemblyParts) {
     tokenizer,
     signIn,
     timers,
-    door,
+    router,
     bodyMemoryBytesMax: () => current.settings.bodyMemoryBytesMax,
     watchBatches: () =>
       watchBatches(services, {

@@ -97,10 +97,10 @@ async function serveStore(serving: ServerParts): Promise<RunningServer> {
     port: options.port,
     clock: tickClock,
     wheel: parts.timers,
-    handle: parts.door.handle,
-    refuse: parts.door.refuse,
-    report: thrown => logger.error('the front door failed', { error: stackOf(thrown) }),
-    limit: limitOf(connectionsMax, parts.door, logger),
+    handle: parts.router.handle,
+    refuse: parts.router.refuse,
+    report: thrown => logger.error('the router failed', { error: stackOf(thrown) }),
+    limit: limitOf(connectionsMax, parts.router, logger),
     bodyMemoryBytesMax: parts.bodyMemoryBytesMax,
   })
   const facts = { url: server.url, models: countModels(source.current()), warnings: source.current().warnings }
@@ -205,11 +205,12 @@ async function keepMasterKey(
 /** The end of a call, or a connection idle for a second, frees a slot. */
 const fullRetryMs = 1000
 
-function limitOf(max: number, door: RequestRouter, logger: Logger): ConnectionLimit {
+function limitOf(max: number, router: RequestRouter, logger: Logger): ConnectionLimit {
   const message = 'the gateway has as many connections as it can serve, and none is idle; try again in a second'
   return {
     max,
-    turnAway: request => door.turnAway(request, new GatewayError('overloaded', message, { retryAfterMs: fullRetryMs })),
+    turnAway: request =>
+      router.turnAway(request, new GatewayError('overloaded', message, { retryAfterMs: fullRetryMs })),
     reached: ({ turnedAway }) =>
       logger.warn(
         'clients are turned away, as many as can be served are connected; let the process open more files ' +

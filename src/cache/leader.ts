@@ -8,7 +8,7 @@ import type { CachedContent } from './entry.ts'
 import type { Flight } from './flight.ts'
 import { TappedStream } from './tapped-stream.ts'
 import type { StreamTap } from './tapped-stream.ts'
-import { utf8Bytes } from '../lib/utf8-bytes.ts'
+import { utf8Bytes } from '../lib/text.ts'
 
 interface LeaderParts {
   readonly call: Call

@@ -1,7 +1,7 @@
 /** What vendors say that they charged, by day and model: their cost reports, read page by page. */
 
 import { download } from '../config/prices/download.ts'
-import { scaleDecimal } from '../lib/decimal.ts'
+import { scaleDecimal } from '../lib/text.ts'
 
 /** One sum of a vendor's report, or of the ledger. */
 export interface DailyCost {

@@ -3,14 +3,14 @@ import { expect, test } from 'bun:test'
 import type { Answer } from '../core/answer.ts'
 import type { Services } from '../core/endpoint.ts'
 import type { IncomingRequest } from '../core/request.ts'
-import { SharedText } from '../telemetry/shared-text.ts'
+import { CachedExposition } from '../telemetry/cached-exposition.ts'
 import { allEndpoints } from './index.ts'
 import { createRequestRouter } from './router.ts'
 import { BuiltPages } from './web/built/built-pages.ts'
 
 const endpoints = await allEndpoints()
 
-const exposition = new SharedText(() => 'up 1\n'.repeat(1_000_000), { monotonicMs: () => 0 })
+const exposition = new CachedExposition(() => 'up 1\n'.repeat(1_000_000), { monotonicMs: () => 0 })
 const door = createRequestRouter({
   endpoints,
   services: {

@@ -9,7 +9,7 @@ import type { DocumentOptions } from './openapi/document.ts'
 import { answerFixed, fixedContent } from './openapi/fixed-content.ts'
 import type { FixedContent } from './openapi/fixed-content.ts'
 import { reference, text } from './openapi/schema.ts'
-import { unpacked } from '../lib/unpacked.ts'
+import { gunzipIfNeeded } from '../lib/program-files.ts'
 
 /** `/openapi.json` over `all` endpoints, these included. */
 export function openapiEndpoints(all: () => Promise<readonly Endpoint[]>): Endpoint[] {
@@ -131,7 +131,7 @@ interface Asset {
 
 /** `path`: in the bundle the name of a file beside it, in the source tree the file of the package. */
 async function contentOf(path: string): Promise<Uint8Array> {
-  return unpacked(await Bun.file(resolve(import.meta.dirname, path)).bytes())
+  return gunzipIfNeeded(await Bun.file(resolve(import.meta.dirname, path)).bytes())
 }
 
 /** Only these names exist: nothing that a client writes becomes a path of the file system. */

@@ -1,4 +1,4 @@
-/** The front door: requests that there is no room for, and paths that are not there. */
+/** The router: requests that there is no room for, and paths that are not there. */
 import { expect, test } from 'bun:test'
 import type { Caller } from '../core/caller.ts'
 import type { Services } from '../core/endpoint.ts'

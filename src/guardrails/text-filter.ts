@@ -3,8 +3,8 @@
  * out, wherever the upstream splits it. Only what may still become a find waits, never longer than the longest find.
  */
 import type { ChatEvent, Source } from '../core/hub/chat.ts'
-import { textOfPiece, withPieceText } from '../core/hub/text-pieces.ts'
-import type { TextPiece } from '../core/hub/text-pieces.ts'
+import { textOfPiece, withPieceText } from '../core/hub/text-window.ts'
+import type { TextPiece } from '../core/hub/text-window.ts'
 import type { AnswerFilter } from '../core/policy.ts'
 import { escapedJson, JsonReader, openHalf } from './json-text.ts'
 import type { JsonUnits } from './json-text.ts'

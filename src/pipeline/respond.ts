@@ -3,7 +3,7 @@ import type { Answer, Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Clock } from '../lib/clock.ts'
-import { thousandthsText } from '../lib/number-text.ts'
+import { thousandthsText } from '../lib/text.ts'
 
 /** What answers are made with. */
 export interface RespondParts {

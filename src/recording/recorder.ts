@@ -8,7 +8,7 @@ import type { ChatEvent, ChatRequest } from '../core/hub/chat.ts'
 import { ledgerIntent } from '../core/ledger/ledger-columns.ts'
 import { AssembledEvents } from './assembled-events.ts'
 import { storedBody, storedHeaders } from './stored-text.ts'
-import { utf8Bytes } from '../lib/utf8-bytes.ts'
+import { utf8Bytes } from '../lib/text.ts'
 import { exactText } from '../lib/json/exact-json.ts'
 
 /** What recorders work with. */

@@ -5,7 +5,7 @@
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { password as argon2 } from 'bun'
-import { siblingModule } from '../lib/sibling-module.ts'
+import { workerUrl } from '../lib/program-files.ts'
 import { idleCommand } from '../platform/thread-priority.ts'
 
 /** To the process, which gets the next one only after its reply. */
@@ -48,7 +48,7 @@ interface Child {
   isReady: boolean
 }
 
-const module = fileURLToPath(siblingModule('password-worker', import.meta.url))
+const module = fileURLToPath(workerUrl('password-worker', import.meta.url))
 /** What the working directory of the gateway holds does not change the program. */
 const command = [process.execPath, '--smol', '--no-install', '--no-env-file', module]
 

@@ -5,7 +5,7 @@ import type { VirtualKey } from '../core/caller.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Clock } from '../lib/clock.ts'
-import { bigintText, oneDecimalText } from '../lib/number-text.ts'
+import { bigintText, oneDecimalText } from '../lib/text.ts'
 import { ByteWriter } from './byte-writer.ts'
 
 /** The lowest level that is written; `off` = nothing. */

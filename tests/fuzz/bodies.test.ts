@@ -188,7 +188,7 @@ const profiles: readonly ModelProfile[] = [
   { ...nativeProfile, guard: true },
 ]
 
-/** `failed` = something that the front door would call its own failure; told by where it comes from. */
+/** `failed` = something that the router would call its own failure; told by where it comes from. */
 function outcome(format: Format, text: string): 'accepted' | 'refused' | { failed: string } {
   try {
     translate(format, JsonBody.read(Buffer.from(text)))

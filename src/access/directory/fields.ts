@@ -1,7 +1,7 @@
 /** Users and teams as resources of SCIM, and what a resource says of a user or a team. */
 import { z } from 'zod'
 import type { DirectoryFields, Team, User } from '../../core/tenancy/tenancy.ts'
-import { asciiLower } from '../../lib/ascii.ts'
+import { asciiLower } from '../../lib/text.ts'
 import { ScimError } from '../../lib/scim/error.ts'
 import { isValues } from '../../lib/scim/schema.ts'
 import type { Values } from '../../lib/scim/schema.ts'

@@ -1,6 +1,6 @@
 /** Filters of SCIM as conditions on users and teams. */
 import type { SearchField, TenantCondition } from '../../core/tenancy/tenancy-store.ts'
-import { asciiLower } from '../../lib/ascii.ts'
+import { asciiLower } from '../../lib/text.ts'
 import { ScimError } from '../../lib/scim/error.ts'
 import { parseIsoDate } from '../../lib/iso-date.ts'
 import type { AttributePath, Filter } from '../../lib/scim/path.ts'

@@ -5,7 +5,7 @@
 import { deserialize, serialize } from 'bun:jsc'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { siblingModule } from '../../lib/sibling-module.ts'
+import { workerUrl } from '../../lib/program-files.ts'
 import { readingOf } from './reading.ts'
 import type { ConfigReader, ReadFile, ReadOptions } from './reading.ts'
 
@@ -15,7 +15,7 @@ export interface ReadRequest {
   readonly options: ReadOptions
 }
 
-const module = fileURLToPath(siblingModule('config-worker', import.meta.url))
+const module = fileURLToPath(workerUrl('config-worker', import.meta.url))
 /** What the working directory of the gateway holds does not change the program. */
 const ownCommand = [process.execPath, '--no-install', '--no-env-file', module]
 

@@ -3,7 +3,7 @@
  * and in dollars for one of every other unit.
  */
 import type { HourPrices, LaterPrices, Prices, PriceTier } from '../../core/usage/prices.ts'
-import { scaleDecimal } from '../../lib/decimal.ts'
+import { scaleDecimal } from '../../lib/text.ts'
 
 /** Every price that is one number, with what it is counted in. */
 export const unitScales = {

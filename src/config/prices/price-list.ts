@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { lazy } from '../../lib/lazy.ts'
-import { unpacked } from '../../lib/unpacked.ts'
+import { gunzipIfNeeded } from '../../lib/program-files.ts'
 import type { ListedPrices } from './list-prices.ts'
 import listFile from './prices.json' with { type: 'file' }
 
@@ -54,7 +54,7 @@ const byName = new WeakMap<PriceListFile, Map<string, ReadonlyMap<string, Listed
  * Read when it is looked at (5 ms), and not kept: of 21,000 objects a configuration needs a few, while it is read.
  */
 export const builtInList = lazy(
-  () => JSON.parse(Buffer.from(unpacked(readFileSync(listPath))).toString('utf8')) as PriceListFile,
+  () => JSON.parse(Buffer.from(gunzipIfNeeded(readFileSync(listPath))).toString('utf8')) as PriceListFile,
 )
 
 /** The models of one provider of the built-in list by name; empty for one that it does not have. */

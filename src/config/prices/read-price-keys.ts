@@ -5,7 +5,7 @@
  */
 import type { HourPrices } from '../../core/usage/prices.ts'
 import { tokenKeys, unitKeys, variantOf } from '../../pricing/price-keys.ts'
-import { scaleDecimal } from '../../lib/decimal.ts'
+import { scaleDecimal } from '../../lib/text.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { isTokenUnit } from './list-prices.ts'
 import type { PriceUnit } from './list-prices.ts'

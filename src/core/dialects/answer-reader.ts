@@ -4,7 +4,7 @@ import type { ChatAdapter, Dialect } from '../provider.ts'
 import { frameSplitter, framingMediaTypes } from '../../lib/frame-splitter.ts'
 import type { FrameSplitter } from '../../lib/frame.ts'
 import type { Frame } from '../../lib/frame.ts'
-import { utf8Bytes } from '../../lib/utf8-bytes.ts'
+import { utf8Bytes } from '../../lib/text.ts'
 import { parseExact } from '../../lib/json/exact-json.ts'
 
 /** How an answer of a dialect is read: upstreams write the same dialects. */

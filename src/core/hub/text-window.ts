@@ -4,8 +4,6 @@
  */
 import type { ChatEvent } from './chat.ts'
 import type { AnswerFilter } from '../policy.ts'
-import { textOfPiece, withPieceText } from './text-pieces.ts'
-import type { TextPiece } from './text-pieces.ts'
 
 /** Changes a text. Must be idempotent: a part of its result is passed to it again. */
 type ChangeText = (text: string) => string
@@ -191,4 +189,19 @@ function nameOfCall({ choice, index }: { choice: number; index: number }): strin
 function characterBoundary(text: string, at: number): number {
   const code = text.charCodeAt(at)
   return at > 0 && code >= 0xdc00 && code <= 0xdfff ? at - 1 : at
+}
+
+/** An event with a piece of a text. */
+export type TextPiece = Extract<ChatEvent, { type: 'text' | 'reasoning' | 'refusal' | 'tool-call-arguments' | 'audio' }>
+
+/** Empty where the event has none, as the signature of a thinking block. */
+export function textOfPiece(event: TextPiece): string {
+  if (event.type === 'tool-call-arguments') return event.fragment
+  return (event.type === 'audio' ? event.transcript : event.text) ?? ''
+}
+
+/** The same event with another text. */
+export function withPieceText(event: TextPiece, text: string): TextPiece {
+  if (event.type === 'tool-call-arguments') return { ...event, fragment: text }
+  return event.type === 'audio' ? { ...event, transcript: text } : { ...event, text }
 }

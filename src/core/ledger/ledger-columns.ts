@@ -9,7 +9,7 @@
 import type { Settlement } from '../call.ts'
 import type { Caller } from '../caller.ts'
 import type { BudgetCharge } from '../tenancy/budget-charge.ts'
-import { bigintText } from '../../lib/number-text.ts'
+import { bigintText } from '../../lib/text.ts'
 import { outcomeText } from '../guardrails.ts'
 import { sessionIdOf } from './session-id.ts'
 import type { Served, Usage } from '../usage/usage.ts'

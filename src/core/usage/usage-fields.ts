@@ -1,5 +1,5 @@
 /** What the readers of all vendors' usage share: a count that cannot be believed takes no other with it. */
-import { scaleDecimal } from '../../lib/decimal.ts'
+import { scaleDecimal } from '../../lib/text.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { Served, Usage, UsageCounts } from './usage.ts'

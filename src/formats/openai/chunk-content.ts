@@ -1,7 +1,7 @@
 /** What a chunk of a stream, which was read as Latin-1, adds to the answer. */
 import { isObject, listOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { utf16Length } from '../../lib/latin1-text.ts'
+import { utf16Length } from '../../lib/text.ts'
 
 /**
  * Characters of text, thinking, refusal and arguments that a choice adds; 0 = something without characters, such as a

@@ -4,7 +4,7 @@
  */
 import type { ByteCounts } from './byte-classes.ts'
 import { FairQueue } from '../fair-queue.ts'
-import { siblingModule } from '../sibling-module.ts'
+import { workerUrl } from '../program-files.ts'
 
 /** A vocabulary, by tiktoken's name. */
 export type Encoding = 'o200k_base' | 'cl100k_base'
@@ -193,7 +193,7 @@ export class Tokenizer {
   }
 
   #start(): Worker {
-    const worker = new Worker(siblingModule('tokenizer-worker', import.meta.url), { smol: true })
+    const worker = new Worker(workerUrl('tokenizer-worker', import.meta.url), { smol: true })
     worker.onmessage = ({ data }: MessageEvent<TokenizerReply>) => {
       if (worker !== this.#worker) return
       if (data.kind === 'loaded') this.#endAfter(this.#limits.countMs)

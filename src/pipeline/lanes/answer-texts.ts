@@ -12,7 +12,7 @@ import { SseSplitter } from '../../lib/sse.ts'
 import type { CallPolicies } from '../admission/admission.ts'
 import type { LateAnswer } from './filtered-format.ts'
 import { WrappedRelay } from './wrapped-relay.ts'
-import { utf8Bytes } from '../../lib/utf8-bytes.ts'
+import { utf8Bytes } from '../../lib/text.ts'
 
 type Output = Uint8Array | string
 

@@ -1,6 +1,6 @@
 /** One attempt at one deployment: which lane, what is sent, and how the answer is read. */
 import type { Call } from '../../core/call.ts'
-import { headOf } from '../../core/call-heads.ts'
+import { headOf } from '../../core/target-cache.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment, ModelProfile } from '../../core/deployment.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'

@@ -4,7 +4,7 @@ import type { InProcessAnswer, InProcessFile, Provider } from '../../core/provid
 import type { BodySink, UpstreamBody, UpstreamExchange, UpstreamResponse } from '../../core/transport.ts'
 import type { UploadPart } from '../../core/upload.ts'
 import type { Attempt } from './attempt-parts.ts'
-import { utf8Bytes } from '../../lib/utf8-bytes.ts'
+import { utf8Bytes } from '../../lib/text.ts'
 
 /** Bytes of a file that an in-process provider is given. */
 const fileHeadBytes = 64 * 1024

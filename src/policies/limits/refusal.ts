@@ -1,7 +1,7 @@
 /** How answers report limits and budgets: OpenAI's headers, and one error for each kind. */
 import { nanoUsdToText } from '../../pricing/cost.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { thousandthsText } from '../../lib/number-text.ts'
+import { thousandthsText } from '../../lib/text.ts'
 import type { LimitRefusal, LimitState } from '../../core/tenancy/limits.ts'
 
 /** OpenAI's header names, in its notation (`1.5s`). Literal names: computing them would double the cost (measured). */

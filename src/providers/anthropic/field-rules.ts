@@ -7,10 +7,10 @@ import { knownClaudeRule } from '../../../rules/claude.ts'
 import type { ClaudeEffort, ClaudeHostField, ClaudeRule } from '../../../rules/claude.ts'
 import { fittedEffort } from '../../../rules/efforts.ts'
 import { continueText } from './request.ts'
-import { perTarget } from '../../core/per-target.ts'
+import { memoizePerTarget } from '../../core/target-cache.ts'
 
 /** Of a model that the table does not know nothing is changed. */
-export const claudeFieldRules: (target: Target) => FieldRules = perTarget(({ model }) => {
+export const claudeFieldRules: (target: Target) => FieldRules = memoizePerTarget(({ model }) => {
   const rule = knownClaudeRule(model)
   return rule ? { fields: fieldsOf(rule), ...(!rule.prefill && { continueText }) } : noFieldRules
 })

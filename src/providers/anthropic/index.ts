@@ -1,5 +1,5 @@
 /** Anthropic: the Messages API and its token counter (platform.claude.com/docs/en/api). */
-import { headOf } from '../../core/call-heads.ts'
+import { headOf } from '../../core/target-cache.ts'
 import type { ChatRequest } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Provider, Target, TokenCount, TranslatedCall } from '../../core/provider.ts'

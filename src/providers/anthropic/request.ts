@@ -12,7 +12,7 @@ import type { Json } from '../../lib/json/json-values.ts'
 
 import { claudeRule } from '../../../rules/claude.ts'
 import type { ClaudeRule } from '../../../rules/claude.ts'
-import { perTarget } from '../../core/per-target.ts'
+import { memoizePerTarget } from '../../core/target-cache.ts'
 import { cacheMarksMax, cacheMarksOf, superfluousMarks } from '../common/cache-marks.ts'
 import { withDistinctCallIds } from '../common/call-ids.ts'
 import { lostInMessages } from '../common/lost-messages.ts'
@@ -29,7 +29,7 @@ const unknownLimitTokens = 8192
 /** What is left for the answer to a conversation that fills the window. */
 const answerTokensMin = 1024
 
-const ruleOf = perTarget(({ model }) => claudeRule(model))
+const ruleOf = memoizePerTarget(({ model }) => claudeRule(model))
 
 /** Ends a conversation for models that do not go on with the assistant's last words. */
 export const continueText = 'Continue.'

@@ -7,7 +7,7 @@ import type { ChatRule } from '../../../rules/chat.ts'
 import { azureVersionRule, neverReasons, openaiRule } from '../../../rules/openai.ts'
 import { embeddingsAdapter } from '../openai-compatible/embeddings.ts'
 import { chatFieldRules, responsesFieldRules, withoutReasoning } from '../openai-compatible/field-rules.ts'
-import { perTarget } from '../../core/per-target.ts'
+import { memoizePerTarget } from '../../core/target-cache.ts'
 import type { CompatibleDialect } from '../openai-compatible/head.ts'
 import { chatAdapter } from '../openai-compatible/index.ts'
 import { chatByResponses } from '../openai-compatible/responses/index.ts'
@@ -28,8 +28,10 @@ function modelName(target: Target): string {
 
 const modelRule = (target: Target): ChatRule | undefined => openaiRule(modelName(target))
 
-const chatRules = perTarget(target => chatFieldRules(joined(modelRule(target), azureVersionRule(apiVersionOf(target)))))
-const responsesRules = perTarget(target => {
+const chatRules = memoizePerTarget(target =>
+  chatFieldRules(joined(modelRule(target), azureVersionRule(apiVersionOf(target)))),
+)
+const responsesRules = memoizePerTarget(target => {
   const compiled = responsesFieldRules(modelRule(target))
   return neverReasons(modelName(target)) ? withoutReasoning(compiled) : compiled
 })

@@ -1,5 +1,5 @@
 /** Amazon Bedrock: the models of many vendors through Converse, embeddings through `invoke`. */
-import { headOf } from '../../core/call-heads.ts'
+import { headOf } from '../../core/target-cache.ts'
 import type { Provider, Target } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { bedrockHead, regionalBaseUrl } from './address.ts'

@@ -1,5 +1,5 @@
 /** Cohere: chat, embeddings and reranking of its v2 API (docs.cohere.com/reference). */
-import { headOf } from '../../core/call-heads.ts'
+import { headOf } from '../../core/target-cache.ts'
 import type { Provider, Target } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { embedBody, embedInputsMax, embedResult } from './embeddings.ts'

@@ -8,11 +8,11 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { fittedEffort } from '../../../rules/efforts.ts'
 import { geminiHostRules, knownGeminiThinking } from '../../../rules/gemini.ts'
 import type { GeminiLevel, GeminiThinking } from '../../../rules/gemini.ts'
-import { perTarget } from '../../core/per-target.ts'
+import { memoizePerTarget } from '../../core/target-cache.ts'
 import { budgetOfEffort, inRange } from './thinking.ts'
 
 /** How much a model thinks is all that differs between models. Of a model that the table does not know all is sent. */
-export const geminiFieldRules: (target: Target) => FieldRules = perTarget(({ model, provider }) => {
+export const geminiFieldRules: (target: Target) => FieldRules = memoizePerTarget(({ model, provider }) => {
   const thinking = knownGeminiThinking(model)
   const host = Object.hasOwn(geminiHostRules, provider.name) ? geminiHostRules[provider.name] : undefined
   const ofHost = host && { withoutEmptyTurns: true as const }

@@ -1,5 +1,5 @@
 /** Gemini's own API as served by AI Studio (ai.google.dev/api). */
-import { headOf } from '../../core/call-heads.ts'
+import { headOf } from '../../core/target-cache.ts'
 import type { Provider, Target, TranslatedCall } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { geminiFeatures } from '../../../rules/gemini.ts'

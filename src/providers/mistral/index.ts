@@ -2,7 +2,7 @@
  * Mistral (docs.mistral.ai/api): OpenAI's format with differences (ids of tool calls, order of roles, content parts,
  * thinking) that cannot be edited into the bytes, so chat is always translated.
  */
-import { headOf } from '../../core/call-heads.ts'
+import { headOf } from '../../core/target-cache.ts'
 import { fieldRules, noFieldRules } from '../../core/dialects/field-rules.ts'
 import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { Provider, Target } from '../../core/provider.ts'

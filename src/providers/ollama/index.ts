@@ -3,7 +3,7 @@
  * length and other options cannot be set, thinking has a field name of its own, and unknown fields are silently
  * ignored. Text completions and embeddings lose nothing under `/v1` and are forwarded.
  */
-import { headOf } from '../../core/call-heads.ts'
+import { headOf } from '../../core/target-cache.ts'
 import type { Provider, Target } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { embedBody, embedResult } from './embeddings.ts'

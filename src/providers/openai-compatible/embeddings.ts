@@ -1,5 +1,5 @@
 /** Embeddings in OpenAI's dialect, for clients of other dialects and hosts that differ from OpenAI's. */
-import { headOf } from '../../core/call-heads.ts'
+import { headOf } from '../../core/target-cache.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../core/hub/embeddings.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { readOpenaiUsage } from '../../core/usage/openai-usage.ts'

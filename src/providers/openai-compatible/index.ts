@@ -1,5 +1,5 @@
 /** Turns one row of the catalogue into a provider. */
-import { headOf } from '../../core/call-heads.ts'
+import { headOf, memoizePerTarget } from '../../core/target-cache.ts'
 import { newestChatFields } from '../../core/hub/chat-fields.ts'
 import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { ChatAdapter, Dialect, MakeHead, Provider, Target } from '../../core/provider.ts'
@@ -9,7 +9,6 @@ import { embeddingsAdapter } from './embeddings.ts'
 import { compatibleHead, headAt } from './head.ts'
 import type { CompatibleDialect } from './head.ts'
 import { chatReader, chatResult, isDone } from './read.ts'
-import { perTarget } from '../../core/per-target.ts'
 import { chatFieldRules, quirkRules, responsesFieldRules, withoutReasoning } from './field-rules.ts'
 import { chatBody } from './request.ts'
 import type { ChatHost } from './request.ts'
@@ -27,8 +26,8 @@ const openaiBaseUrl = 'https://api.openai.com/v1'
  */
 export function openaiCompatible(name: string, row: CompatibleRow): Provider {
   const ruleOf = row.baseUrl === openaiBaseUrl ? openaiRule : (model: string) => hostRule(name, model)
-  const chatRules = perTarget(target => withSignatures(chatFieldRules(ruleOf(target.model), row.quirks), target))
-  const responsesRules = perTarget(target => {
+  const chatRules = memoizePerTarget(target => withSignatures(chatFieldRules(ruleOf(target.model), row.quirks), target))
+  const responsesRules = memoizePerTarget(target => {
     const { model } = target
     const compiled = withSignatures(responsesFieldRules(ruleOf(model), row.quirks), target)
     return row.baseUrl === openaiBaseUrl && neverReasons(model) ? withoutReasoning(compiled) : compiled

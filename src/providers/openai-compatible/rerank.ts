@@ -3,7 +3,7 @@
  * (docs.voyageai.com/docs/reranker). Cohere's answers have the same `results` and are read here as well.
  */
 import { brokenProtocol } from '../../core/errors.ts'
-import { headOf } from '../../core/call-heads.ts'
+import { headOf } from '../../core/target-cache.ts'
 import { readOpenaiUsage } from '../../core/usage/openai-usage.ts'
 import type { MakeHead, TranslatedCall, UnaryAdapter } from '../../core/provider.ts'
 import type { RerankRequest, RerankResult } from '../../core/hub/rerank.ts'

@@ -1,5 +1,5 @@
 /** Claude on Vertex AI: Anthropic's Messages API by `rawPredict` (docs.claude.com, "Claude on Vertex AI"). */
-import { headOf } from '../../core/call-heads.ts'
+import { headOf } from '../../core/target-cache.ts'
 import type { ChatRequest } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Target, TokenCount, TranslatedCall } from '../../core/provider.ts'

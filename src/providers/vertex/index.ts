@@ -1,5 +1,5 @@
 /** Vertex AI: the translators of Gemini and Anthropic with Google Cloud's URLs and access tokens. */
-import { headOf } from '../../core/call-heads.ts'
+import { headOf } from '../../core/target-cache.ts'
 import type { ChatEvent } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Provider, Target, TranslatedCall } from '../../core/provider.ts'

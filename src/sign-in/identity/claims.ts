@@ -1,7 +1,7 @@
 /** What the claims of a person mean here, by the mapping of the configuration. Pure. */
 import { IdentityRefusal } from '../../core/sign-in/identity-providers.ts'
 import type { ClaimMapping, Identity } from '../../core/sign-in/identity-providers.ts'
-import { asciiLower } from '../../lib/ascii.ts'
+import { asciiLower } from '../../lib/text.ts'
 import { isObject, objectOf } from '../../lib/json/json-values.ts'
 import { userRoles } from '../../core/tenancy/tenancy.ts'
 import type { UserRole } from '../../core/tenancy/tenancy.ts'

@@ -14,7 +14,7 @@ import type { ChangeActor } from '../../core/tenancy/change-actor.ts'
 import type { VisibleUsage } from '../../core/ledger/usage-report.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DecryptionError } from '../../lib/encryption.ts'
-import { siblingModule } from '../../lib/sibling-module.ts'
+import { workerUrl } from '../../lib/program-files.ts'
 import { sharedTurns } from '../database/write-turns.ts'
 import { raised, sharedPriority } from '../../platform/thread-priority.ts'
 import { whileAvailable } from '../database/open.ts'
@@ -202,7 +202,7 @@ class StoredBodies implements RunningBodyStore {
   }
 
   #start(): Worker {
-    const worker = new Worker(siblingModule('bodies-worker', import.meta.url), { smol: true })
+    const worker = new Worker(workerUrl('bodies-worker', import.meta.url), { smol: true })
     worker.onmessage = ({ data }: MessageEvent<BodyReply>) => this.#receive(data)
     worker.onerror = event => this.#parts.report(`the thread that stores bodies of calls failed: ${event.message}`)
     worker.addEventListener('close', () => this.#ended(worker))

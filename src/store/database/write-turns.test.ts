@@ -1,6 +1,6 @@
 /** A thread in the background that is never idle, and requests that write to the same file. */
 import { afterEach, expect, test } from 'bun:test'
-import { siblingModule } from '../../lib/sibling-module.ts'
+import { workerUrl } from '../../lib/program-files.ts'
 import { until } from '../../../tests/support/until.ts'
 import { sqliteRig } from './sqlite-fixture.ts'
 import { sharedTurns } from './write-turns.ts'
@@ -14,7 +14,7 @@ afterEach(async () => {
 test('requests get the lock between the transactions of a thread that begins the next one at once', async () => {
   const here = await sqliteRig(cleanups)
   await here.database.sql`create table busy (name text not null)`
-  const thread = new Worker(siblingModule('write-turns-child', import.meta.url))
+  const thread = new Worker(workerUrl('write-turns-child', import.meta.url))
   cleanups.push(() => thread.terminate())
   const { promise: writes, resolve } = Promise.withResolvers<void>()
   thread.onmessage = () => resolve()

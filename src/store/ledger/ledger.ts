@@ -23,7 +23,7 @@ import type {
 import type { Clock } from '../../lib/clock.ts'
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
 import { sharedTurns, writesInBackground } from '../database/write-turns.ts'
-import { siblingModule } from '../../lib/sibling-module.ts'
+import { workerUrl } from '../../lib/program-files.ts'
 import { raised, sharedPriority } from '../../platform/thread-priority.ts'
 import { noBacklog, sumOf } from './journal/journal-backlog.ts'
 import type { Backlog } from './journal/journal-backlog.ts'
@@ -372,7 +372,7 @@ class WorkerLedger implements JournalledLedger {
 
   #startWorker(): Worker {
     // `smol`: 7 MiB of memory instead of 11.
-    const worker = new Worker(siblingModule('ledger-worker', import.meta.url), { smol: true })
+    const worker = new Worker(workerUrl('ledger-worker', import.meta.url), { smol: true })
     worker.onmessage = ({ data }: MessageEvent<LedgerReply>) => this.#receive(data)
     worker.onerror = event => this.#report(`the ledger's worker failed: ${event.message}`)
     worker.addEventListener('close', () => {

@@ -1,7 +1,7 @@
 /** Conditions on users and teams as SQL. Equality of what directories search by is answered by an index. */
 import type { TenantKind } from '../../core/tenancy/tenancy.ts'
 import type { SearchField, TenantCondition } from '../../core/tenancy/tenancy-store.ts'
-import { asciiLower } from '../../lib/ascii.ts'
+import { asciiLower } from '../../lib/text.ts'
 import type { Where } from './where.ts'
 
 type FieldComparison = Extract<TenantCondition, { readonly field: SearchField }>

@@ -1,5 +1,5 @@
 /** Chats by OpenAI's Responses (API reference, "Create a model response"). */
-import { headOf } from '../../../core/call-heads.ts'
+import { headOf } from '../../../core/target-cache.ts'
 import type { ChatAdapter, MakeHead, Target } from '../../../core/provider.ts'
 import { noFieldRules } from '../../../core/dialects/field-rules.ts'
 import type { FieldRules } from '../../../core/dialects/field-rules.ts'

@@ -3,7 +3,7 @@
  * milliseconds, a report up to a hundred. See docs/decisions/0073.
  */
 import { GatewayError } from '../../../core/errors.ts'
-import { siblingModule } from '../../../lib/sibling-module.ts'
+import { workerUrl } from '../../../lib/program-files.ts'
 import type { ReadReply, ReadRequest, ReadThreadSettings } from './ledger-reader-messages.ts'
 import type { ReadAnswer, ReadKind, ReadQuery } from './ledger-reads.ts'
 import type { DayRanking } from '../sums/rollup-top.ts'
@@ -164,7 +164,7 @@ class ReadThread {
   }
 
   #start(): Worker {
-    const worker = new Worker(siblingModule('ledger-read-worker', import.meta.url), { smol: true })
+    const worker = new Worker(workerUrl('ledger-read-worker', import.meta.url), { smol: true })
     worker.onmessage = ({ data }: MessageEvent<ReadReply>) => this.#pendingReads.get(data.id)?.answer(data)
     worker.onerror = event => this.#parts.report(`a thread that reads the ledger failed: ${event.message}`)
     worker.addEventListener('close', () => {

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
-import { SharedText } from './shared-text.ts'
+import { CachedExposition } from './cached-exposition.ts'
 
 function shared(size: number) {
   let nowMs = 5
   let made = 0
-  const text = new SharedText(() => `${++made} `.padEnd(size, 'x'), { monotonicMs: () => nowMs })
+  const text = new CachedExposition(() => `${++made} `.padEnd(size, 'x'), { monotonicMs: () => nowMs })
   return { text, made: () => made, later: (ms: number) => void (nowMs += ms) }
 }
 

@@ -1,4 +1,4 @@
-/** The heads of calls, made once for each target: they depend on it alone, and only bodies differ from call to call. */
+/** What is made once for each target, since it is the same for all of its calls. */
 import type { MakeHead, Target } from './provider.ts'
 import type { CallHead } from './transport.ts'
 
@@ -16,4 +16,14 @@ export function headOf(target: Target, make: MakeHead, stream = false): CallHead
   let pair = ofTarget.get(make)
   if (!pair) ofTarget.set(make, (pair = []))
   return (pair[stream ? 1 : 0] ??= make(target, stream))
+}
+
+/** Makes a value for each target once: its deployment lives as long. */
+export function memoizePerTarget<Value>(make: (target: Target) => Value): (target: Target) => Value {
+  const made = new WeakMap<Target, Value>()
+  return target => {
+    let value = made.get(target)
+    if (value === undefined) made.set(target, (value = make(target)))
+    return value
+  }
 }

@@ -9,7 +9,7 @@ const bytesPerSecond = 1024 * 1024
 const burstBytes = 1024 * 1024
 
 /** The latest version, or the one before while the budget is used up. */
-export class SharedText {
+export class CachedExposition {
   readonly #render: () => string
   readonly #clock: Pick<Clock, 'monotonicMs'>
   #bytes: Uint8Array | undefined
