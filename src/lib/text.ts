@@ -13,8 +13,9 @@ export const utf8Bytes = (piece: string | Uint8Array): Uint8Array =>
   typeof piece === 'string' ? Buffer.from(piece, 'utf8') : piece
 
 /**
- * Characters (UTF-16 units) of a text of UTF-8 that was read as Latin-1, from byte `from` to byte `to`. An escape of JSON (`\u00a0`) reads like a byte: it counts
- * as one that continues a character, but a text that has any bytes has at least one character.
+ * Characters (UTF-16 units) of a text of UTF-8 that was read as Latin-1, from byte `from` to byte `to`. An escape of
+ * JSON (`\u00a0`) reads like a byte: it counts as one that continues a character, but a text that has any bytes has at
+ * least one character.
  */
 export function utf16Length(latin1: string, from = 0, to = latin1.length): number {
   let continuing = 0

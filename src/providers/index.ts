@@ -13,7 +13,7 @@ import { ollama } from './ollama/index.ts'
 import { openaiCompatible } from './openai-compatible/index.ts'
 import { vertex } from './vertex/index.ts'
 
-export { answerAdapters, chatBodyOf } from './answer-adapters.ts'
+export { answerAdapters, chatBodyOf } from './common/answer-adapters.ts'
 export { localModels } from './local/index.ts'
 
 const native = {

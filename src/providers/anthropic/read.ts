@@ -11,10 +11,10 @@ import type { Usage } from '../../core/usage/usage.ts'
 import type { Frame } from '../../lib/frame.ts'
 import { isObject, objectOf, objectsOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { errorLast } from '../fault.ts'
+import { errorLast } from '../common/fault.ts'
 import { answerTool } from './structured.ts'
 import { exactText, parseExact } from '../../lib/json/exact-json.ts'
-import { BlockCitations } from '../block-citations.ts'
+import { BlockCitations } from '../common/block-citations.ts'
 import { argumentNames } from '../../core/dialects/exact-names.ts'
 
 /** Usage over the events of a stream: counts are cumulative, so later ones replace earlier ones. */

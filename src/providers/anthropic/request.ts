@@ -1,6 +1,6 @@
 /** A chat request as the body of Anthropic's Messages API (docs: "Create a Message"). */
 import { isTextType } from '../../core/hub/media-parts.ts'
-import { refusedMedia } from '../refused-media.ts'
+import { refusedMedia } from '../common/refused-media.ts'
 import { namesOfSet } from '../../core/hub/chat-fields.ts'
 import type { CarriedProperty } from '../../core/hub/chat-fields.ts'
 import type { CacheControl, ChatRequest, Message, Part, Source, Tool } from '../../core/hub/chat.ts'

@@ -2,11 +2,11 @@
  * Images, documents and audio as blocks of Converse (docs.aws.amazon.com/bedrock, "ContentBlock"): bytes or objects in
  * S3; the service fetches no web addresses.
  */
-import { refusedMedia } from '../refused-media.ts'
+import { refusedMedia } from '../common/refused-media.ts'
 import type { Part, Source } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import type { ReadableUrls } from '../image-urls.ts'
+import type { ReadableUrls } from '../common/image-urls.ts'
 
 /** The addresses of images that Converse reads. */
 export const readableImages: ReadableUrls = { pattern: /^s3:\/\//, scheme: 's3://' }

@@ -3,7 +3,7 @@
  * (docs.cohere.com/v2/docs/rag-complete-example).
  */
 import { isTextType } from '../../core/hub/media-parts.ts'
-import { refusedMedia } from '../refused-media.ts'
+import { refusedMedia } from '../common/refused-media.ts'
 import type { Message, Part } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json/json-values.ts'

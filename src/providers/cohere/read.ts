@@ -11,7 +11,7 @@ import type { Frame } from '../../lib/frame.ts'
 import { isObject, listOf, objectOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { countOf, firstCount, setCount } from '../../core/usage/usage-fields.ts'
-import { errorLast } from '../fault.ts'
+import { errorLast } from '../common/fault.ts'
 import { exactText, parseExact } from '../../lib/json/exact-json.ts'
 import { argumentNames } from '../../core/dialects/exact-names.ts'
 

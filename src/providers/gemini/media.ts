@@ -1,10 +1,10 @@
 /** Images, audio and files as parts of a Gemini request (ai.google.dev/api/caching, "Part"). */
-import { refusedMedia } from '../refused-media.ts'
+import { refusedMedia } from '../common/refused-media.ts'
 import type { Part, Source } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { shownUrl } from '../image-urls.ts'
-import type { ReadableUrls } from '../image-urls.ts'
+import { shownUrl } from '../common/image-urls.ts'
+import type { ReadableUrls } from '../common/image-urls.ts'
 
 const filesApi = 'https://generativelanguage.googleapis.com/v1beta/'
 /** Addresses that Google itself can read: Cloud Storage, its Files API, YouTube. */

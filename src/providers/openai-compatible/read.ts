@@ -11,7 +11,7 @@ import { readSignedCall } from '../../core/dialects/call-signature.ts'
 import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { ObjectEnd } from '../../lib/json/object-end.ts'
-import { errorLast } from '../fault.ts'
+import { errorLast } from '../common/fault.ts'
 import { exactText, parseExact } from '../../lib/json/exact-json.ts'
 import { argumentNames } from '../../core/dialects/exact-names.ts'
 

@@ -8,7 +8,7 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { claudeHostFields } from '../../../rules/claude.ts'
 import { claudeHostRules } from '../anthropic/field-rules.ts'
 import { messagesBody } from '../anthropic/request.ts'
-import { refuseImageUrls } from '../image-urls.ts'
+import { refuseImageUrls } from '../common/image-urls.ts'
 import { vertexHead } from './address.ts'
 
 const version = 'vertex-2023-10-16'

@@ -1,5 +1,5 @@
 /** Messages as the `input` of OpenAI's Responses: a flat list of messages, calls, results and reasoning. */
-import { refusedMedia } from '../../refused-media.ts'
+import { refusedMedia } from '../../common/refused-media.ts'
 import type { Message, Part, Source } from '../../../core/hub/chat.ts'
 import { freeTextOf } from '../../../core/hub/tool-arguments.ts'
 import type { Json } from '../../../lib/json/json-values.ts'

@@ -9,7 +9,7 @@ import { freeTextArguments } from '../../../core/hub/tool-arguments.ts'
 import type { Frame } from '../../../lib/frame.ts'
 import { isObject, listOf, objectsOf, textOf } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
-import { errorLast } from '../../fault.ts'
+import { errorLast } from '../../common/fault.ts'
 import { itemSignature } from './signature.ts'
 
 /** There is one choice. */

@@ -1,7 +1,7 @@
 /** Images by URL at vendors that fetch none: one refusal for all of them, before anything is sent. */
-import type { Message, Part } from '../core/hub/chat.ts'
-import { GatewayError } from '../core/errors.ts'
-import type { Target } from '../core/provider.ts'
+import type { Message, Part } from '../../core/hub/chat.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Target } from '../../core/provider.ts'
 
 /** The addresses that a vendor reads all the same, and their usual scheme (`gs://`). */
 export interface ReadableUrls {

@@ -1,6 +1,6 @@
 /** Citations that belong to a block of text, as Claude's and Bedrock's do. */
-import type { ChatEvent } from '../core/hub/chat.ts'
-import type { Json } from '../lib/json/json-values.ts'
+import type { ChatEvent } from '../../core/hub/chat.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 
 interface CitedBlock {
   readonly start: number

@@ -1,4 +1,4 @@
-import { classify } from '../core/dialects/classify.ts'
+import { classify } from '../../core/dialects/classify.ts'
 import { describe, expect, test } from 'bun:test'
 
 const quota = 'You exceeded your current quota, please check your plan and billing details.'

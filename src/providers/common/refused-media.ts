@@ -1,7 +1,7 @@
 /** Pictures, sounds and documents that an upstream's API does not take: one refusal, before anything is sent. */
-import type { Part } from '../core/hub/chat.ts'
-import { unprocessable } from '../core/errors.ts'
-import type { GatewayError } from '../core/errors.ts'
+import type { Part } from '../../core/hub/chat.ts'
+import { unprocessable } from '../../core/errors.ts'
+import type { GatewayError } from '../../core/errors.ts'
 
 type Media = Extract<Part, { type: 'image' | 'audio' | 'document' }>
 

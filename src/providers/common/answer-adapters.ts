@@ -1,10 +1,10 @@
 /** How answers are read that this gateway itself has written: clients' dialects are those of vendors. */
-import type { ChatRequest } from '../core/hub/chat.ts'
-import type { ChatAdapter, Dialect, Target } from '../core/provider.ts'
-import { anthropic } from './anthropic/index.ts'
-import { catalog } from './catalog.ts'
-import { gemini } from './gemini/index.ts'
-import { openaiCompatible } from './openai-compatible/index.ts'
+import type { ChatRequest } from '../../core/hub/chat.ts'
+import type { ChatAdapter, Dialect, Target } from '../../core/provider.ts'
+import { anthropic } from '../anthropic/index.ts'
+import { catalog } from '../catalog.ts'
+import { gemini } from '../gemini/index.ts'
+import { openaiCompatible } from '../openai-compatible/index.ts'
 
 const openai = openaiCompatible('openai', catalog.openai)
 

@@ -1,9 +1,9 @@
 /** Images by URL at every provider: passed on, or refused with one error. */
 import { describe, expect, test } from 'bun:test'
-import { chatRequest, targetOf } from '../../tests/support/provider-rig.ts'
-import type { Part } from '../core/hub/chat.ts'
-import { GatewayError } from '../core/errors.ts'
-import { providers } from './index.ts'
+import { chatRequest, targetOf } from '../../../tests/support/provider-rig.ts'
+import type { Part } from '../../core/hub/chat.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { providers } from '../index.ts'
 
 const url = 'https://images.example/cat.png?signature=secret'
 const field = 'messages.0.content.1.image_url.url'

@@ -1,5 +1,5 @@
 /** Where an error stands among the events of an answer. */
-import type { ChatEvent } from '../core/hub/chat.ts'
+import type { ChatEvent } from '../../core/hub/chat.ts'
 
 /** Moves an error behind the usage, which is billed, and drops the other events after it: an error ends an answer. */
 export function errorLast(events: ChatEvent[]): ChatEvent[] {

@@ -1,1 +1,0 @@
-/** Checks that the readers of several vendors share. */
