@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { configSchema } from '../src/config/file/schema.ts'
+import { configSchema } from '../src/config/sections/file.ts'
 
 /** The part of JSON Schema that the file's schema uses. */
 export interface KeySchema {
@@ -57,7 +57,7 @@ const sections: readonly (readonly [title: string, path: readonly string[]])[] =
 
 const head = `# Configuration
 
-Written by \`npm run configuration-page\` from the schema in \`src/config/file/schema.ts\`; do not edit it by hand.
+Written by \`npm run configuration-page\` from the schema in \`src/config/sections/file.ts\`; do not edit it by hand.
 
 \`modelgate check config.yaml\` reports every mistake with line and column, \`modelgate config schema\` prints a
 JSON Schema for editors. A value may be \`os.environ/NAME\`, or hold \`\${NAME}\` or \`\${NAME:-default}\`.

@@ -37,7 +37,7 @@ const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as 
 const entries = [
   ...Object.values(bin),
   'src/main.ts',
-  'src/config/file/config-worker.ts',
+  'src/config/reading/config-worker.ts',
   'src/store/ledger/ledger-worker.ts',
   'src/store/ledger/reads/ledger-read-worker.ts',
   'src/store/bodies/bodies-worker.ts',

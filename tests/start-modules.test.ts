@@ -17,11 +17,11 @@ function loadedWith(entry: string): Set<string> {
 }
 
 test('neither YAML nor the schema of the configuration file is loaded by a gateway, but by its process for that', () => {
-  const parts = ['yaml', 'config/file/parse.ts', 'config/file/schema.ts', 'config/sent-objects.ts']
+  const parts = ['yaml', 'config/reading/parse.ts', 'config/sections/file.ts', 'config/sent-objects.ts']
   const gateway = loadedWith('cli/serve.ts')
   expect(gateway).toContain('app/assemble.ts')
   expect(parts.filter(one => gateway.has(one))).toEqual([])
-  expect(parts.slice(0, 3).filter(one => !loadedWith('config/file/config-worker.ts').has(one))).toEqual([])
+  expect(parts.slice(0, 3).filter(one => !loadedWith('config/reading/config-worker.ts').has(one))).toEqual([])
 })
 
 test('what counts limits over Redis is not loaded without a Redis', () => {

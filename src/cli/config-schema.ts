@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { configSchema } from '../config/file/schema.ts'
+import { configSchema } from '../config/sections/file.ts'
 import type { Command } from './command.ts'
 import { print } from './command.ts'
 
@@ -21,7 +21,7 @@ export const editorSchema = () =>
 
 /**
  * The schema has our own names only; editors mark LiteLLM's names, which are read as well
- * (config/file/litellm-keys.ts).
+ * (config/litellm/litellm-keys.ts).
  */
 export const configSchemaCommand: Command = {
   name: 'config schema',

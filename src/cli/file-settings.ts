@@ -1,8 +1,8 @@
 /** Settings that commands take from the configuration file, and what stands before it. */
 import { join } from 'node:path'
 import type { Environment } from '../config/environment.ts'
-import type { Config } from '../config/file/schema.ts'
-import { databaseUrlProblem } from '../config/file/value-checks.ts'
+import type { Config } from '../config/sections/file.ts'
+import { databaseUrlProblem } from '../config/checks/value-checks.ts'
 import { openSettings } from '../config/settings-source.ts'
 import { providers } from '../providers/index.ts'
 import type { FlagValues } from './command.ts'

@@ -4,7 +4,7 @@
  */
 import { resolve } from 'node:path'
 import type { Environment } from '../config/environment.ts'
-import { redisUrlProblem } from '../config/file/value-checks.ts'
+import { redisUrlProblem } from '../config/checks/value-checks.ts'
 import { directoryFor } from '../platform/private-directory.ts'
 import type { Flag, FlagValues } from './command.ts'
 import { UsageError } from './command.ts'

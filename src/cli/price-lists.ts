@@ -1,5 +1,5 @@
 /** What the commands on prices share: lists of the operator, wherever they are, and dollars as texts. */
-import type { Config } from '../config/file/schema.ts'
+import type { Config } from '../config/sections/file.ts'
 import { fetchList, isAddress, readListFile } from '../config/prices/price-source.ts'
 import type { OperatorList } from '../config/prices/operator-list.ts'
 import type { PriceRow } from '../config/prices/price-rows.ts'

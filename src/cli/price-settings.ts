@@ -1,6 +1,6 @@
 /** `prices` of the configuration, for commands that need no other part of it. */
 import type { Environment } from '../config/environment.ts'
-import type { Config } from '../config/file/schema.ts'
+import type { Config } from '../config/sections/file.ts'
 import { openSettings } from '../config/settings-source.ts'
 import { providers } from '../providers/index.ts'
 

@@ -1,6 +1,6 @@
 /** The settings for coding agents, from a checked configuration. */
 import type { AgentSettings } from '../core/agents.ts'
-import type { Config } from './file/schema.ts'
+import type { Config } from './sections/file.ts'
 import { dayMs, minuteMs } from '../lib/clock.ts'
 
 const tokenMinutesDefault = 60

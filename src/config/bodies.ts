@@ -1,6 +1,6 @@
 /** The settings of stored bodies, from a checked configuration. */
 import type { BodySettings } from '../core/ledger/call-bodies.ts'
-import type { Config } from './file/schema.ts'
+import type { Config } from './sections/file.ts'
 import { retentionMs } from './retention.ts'
 
 const megabyte = 1024 * 1024

@@ -2,7 +2,7 @@
 import type { BudgetRule, BudgetSettings } from '../core/tenancy/budgets.ts'
 import { readDuration } from '../access/key.ts'
 import type { HealthAlertSettings, KeyBounds, NewKeySettings, Settings } from '../core/settings.ts'
-import type { Config } from './file/schema.ts'
+import type { Config } from './sections/file.ts'
 
 const nanoUsdPerUsd = 1e9
 const reserveUsdDefault = 0.1

@@ -1,8 +1,8 @@
 /** The settings of kept answers, from a checked configuration. */
 import { cachedOperations } from '../core/cache/cache-settings.ts'
 import type { CacheSettings } from '../core/cache/cache-settings.ts'
-import { operationOf } from './file/call-types.ts'
-import type { Config } from './file/schema.ts'
+import { operationOf } from './sections/call-types.ts'
+import type { Config } from './sections/file.ts'
 
 type CommonCache = Pick<NonNullable<Config['settings']>, 'cache' | 'cache_params'>
 

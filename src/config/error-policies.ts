@@ -1,7 +1,7 @@
 /** `retry_policy`, `model_group_retry_policy` and `allowed_fails_policy` of the router. */
 import { policyErrors } from '../core/settings.ts'
 import type { CountsByError, RouterSettings } from '../core/settings.ts'
-import type { Config } from './file/schema.ts'
+import type { Config } from './sections/file.ts'
 
 type Router = NonNullable<Config['router_settings']>
 

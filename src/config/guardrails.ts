@@ -1,11 +1,11 @@
 /** Guardrails of the file, as settings. */
 import type { GuardrailMode, GuardrailSettings } from '../core/guardrails.ts'
 import { Secret } from '../lib/secret.ts'
-import type { Config } from './file/schema.ts'
+import type { Config } from './sections/file.ts'
 
 type Entry = NonNullable<Config['guardrails']>[number]
 
-/** Those of the file. Their mistakes were found when it was read (`file/guardrail-checks.ts`). */
+/** Those of the file. Their mistakes were found when it was read (`checks/guardrail-checks.ts`). */
 export function fileGuardrails(list: Config['guardrails'] = []): readonly GuardrailSettings[] {
   return list.map(({ guardrail_name: name, proxy_params: params, guardrail_info: info }) =>
     guardrailOf({ id: name, name, params, info: info ?? {}, origin: 'config' }),

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { readIdentitySettings } from './identity-providers.ts'
 import type { Environment } from './environment.ts'
-import type { Config } from './file/schema.ts'
+import type { Config } from './sections/file.ts'
 
 const read = (environment: Environment, general: Config['general_settings'] = {}) =>
   readIdentitySettings({ general_settings: general }, environment, {

@@ -9,9 +9,9 @@ import type {
 import type { ProxyRules } from '../core/transport.ts'
 import { Secret } from '../lib/secret.ts'
 import type { Environment } from './environment.ts'
-import { identitySettings } from './file/sections/identity-settings.ts'
-import type { WrittenProvider, WrittenTokens } from './file/sections/identity-settings.ts'
-import type { Config } from './file/schema.ts'
+import { identitySettings } from './sections/identity.ts'
+import type { WrittenProvider, WrittenTokens } from './sections/identity.ts'
+import type { Config } from './sections/file.ts'
 
 /** What was read; `settings` counts only without mistakes. */
 export interface IdentityReading {

@@ -1,7 +1,7 @@
 /** The settings of the ages of keys, from a checked configuration. */
 import { readDuration } from '../access/key.ts'
 import type { KeyRotationSettings } from '../core/settings.ts'
-import type { Config } from './file/schema.ts'
+import type { Config } from './sections/file.ts'
 
 const graceDefault = '7d'
 const remindersDefault = ['7d', '1d']

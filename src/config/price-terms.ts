@@ -1,6 +1,6 @@
 /** Discounts and margins, from a checked configuration. */
 import type { PriceAdjustment, PriceAdjustmentSettings } from '../core/usage/price-terms.ts'
-import type { Config } from './file/schema.ts'
+import type { Config } from './sections/file.ts'
 
 type TermConfig = NonNullable<Config['settings']>
 type MarginConfig = NonNullable<TermConfig['cost_margin_config']>[string]

@@ -1,5 +1,5 @@
 /** Reads and builds in one step, in this thread: for commands that end soon. */
-import { readConfig } from './file/parse.ts'
+import { readConfig } from './reading/parse.ts'
 import { settingsFrom } from './settings.ts'
 import type { SettingsInput, SettingsReading } from './settings.ts'
 

@@ -1,6 +1,6 @@
 /** The strategy of the router, from a checked configuration. */
 import type { RouterSettings } from '../core/settings.ts'
-import type { Config } from './file/schema.ts'
+import type { Config } from './sections/file.ts'
 
 const forgetSecondsDefault = 60
 

@@ -1,7 +1,7 @@
 /** Options of `serve`, made from flags and environment in cli/serve.ts, and what it returns. */
 import type { Policy } from '../core/policy.ts'
 import type { Secret } from '../lib/secret.ts'
-import type { ConfigReader } from './file/reading.ts'
+import type { ConfigReader } from './reading/reading.ts'
 import type { ModelCounts } from './model-counts.ts'
 
 /** The form of the values is checked; the start finds out whether port, directory and database can be used. */
@@ -21,7 +21,7 @@ export interface ServeOptions {
   readonly databaseUrl: string
   readonly redisUrl?: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Absent = configuration files are read in this process, not by `config/file/config-process.ts`. */
+  /** Absent = configuration files are read in this process, not by `config/reading/config-process.ts`. */
   readonly readFile?: ConfigReader | undefined
   /** Policies of a program that embeds the gateway, asked after the access to models (`policies/index.ts`). */
   readonly policies?: readonly Policy[]

@@ -9,10 +9,10 @@ import type { Environment } from './environment.ts'
 import type { Providers } from './models/deployments.ts'
 import { discoverModels, mayDiscover } from './models/local-servers.ts'
 import type { DiscoveredModel } from './models/local-servers.ts'
-import type { Config } from './file/schema.ts'
+import type { Config } from './sections/file.ts'
 import { PriceWatch } from './prices/price-watch.ts'
 import type { ReloadReport } from './serve-options.ts'
-import type { ConfigReader, ConfigReading } from './file/reading.ts'
+import type { ConfigReader, ConfigReading } from './reading/reading.ts'
 import type { SecretSources } from './secret-sources.ts'
 import { MergedConfiguration } from './merged-configuration.ts'
 import { settingsFrom } from './settings.ts'
@@ -85,7 +85,7 @@ interface SourceOptions {
   readonly discoverEveryMs?: number
 }
 
-const readHere: ConfigReader = async (text, options) => (await import('./file/parse.ts')).readConfig(text, options)
+const readHere: ConfigReader = async (text, options) => (await import('./reading/parse.ts')).readConfig(text, options)
 
 /** Throws ConfigError when the first reading has mistakes. */
 export async function openSettings(options: SourceOptions): Promise<SettingsSource> {

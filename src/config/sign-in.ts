@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net'
 import type { SignInSettings } from '../core/sign-in/sign-in-settings.ts'
 import { Secret } from '../lib/secret.ts'
 import type { Environment } from './environment.ts'
-import type { Config } from './file/schema.ts'
+import type { Config } from './sections/file.ts'
 
 const idleMinutesDefault = 12 * 60
 const lifetimeHoursDefault = 7 * 24

@@ -1,6 +1,6 @@
 /** The settings of exported usage, from a checked configuration. */
 import type { UsageExportSettings } from '../core/ledger/usage-export.ts'
-import type { Config } from './file/schema.ts'
+import type { Config } from './sections/file.ts'
 
 const waitingDefault = 1_000_000
 

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { configurationPage, fileSchema } from '../../scripts/configuration-page.ts'
 import type { KeySchema } from '../../scripts/configuration-page.ts'
-import { keysWithoutFunction } from '../../src/config/file/litellm-keys.ts'
-import { readConfig } from '../../src/config/file/parse.ts'
+import { keysWithoutFunction } from '../../src/config/litellm/litellm-keys.ts'
+import { readConfig } from '../../src/config/reading/parse.ts'
 
 type Path = readonly string[]
 

@@ -10,7 +10,7 @@ const root = join(import.meta.dir, '../..')
 /** Where a word is about something else: keys of LiteLLM without a function here, price lists, SCIM's name, drivers. */
 const otherLicences: ReadonlySet<string> = new Set([
   'access/directory/schemas.ts',
-  'config/file/litellm-keys.ts',
+  'config/litellm/litellm-keys.ts',
   'config/prices/price-list.ts',
   'guardrails/personal-data/national-numbers.ts',
 ])

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import type { EffectiveValue } from '../../core/effective-values.ts'
 import { providers } from '../../providers/index.ts'
-import { settingKeys } from '../file/schema-keys.ts'
+import { settingKeys } from '../sections/schema-keys.ts'
 import type { ServeOptions } from '../serve-options.ts'
 import { readSettings } from '../read-settings.ts'
 import { cacheDefaults, defaultValues } from './defaults.ts'

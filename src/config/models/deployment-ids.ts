@@ -4,10 +4,10 @@
  * rotation.
  */
 import { createHash } from 'node:crypto'
-import { readAddress } from '../file/entry-checks.ts'
+import { readAddress } from '../checks/entry-checks.ts'
 import { proxyWithoutSecrets } from './proxies.ts'
-import { secretFields } from '../file/secret-fields.ts'
-import type { ModelEntry } from '../file/schema.ts'
+import { secretFields } from '../sections/secret-fields.ts'
+import type { ModelEntry } from '../sections/file.ts'
 
 type Params = ModelEntry['proxy_params']
 

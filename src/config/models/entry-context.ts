@@ -1,7 +1,7 @@
 /** What entries of the API take from the configuration file, and what becomes of them together. */
 import type { Settings } from '../../core/settings.ts'
 import { Secret } from '../../lib/secret.ts'
-import { secretFields } from '../file/secret-fields.ts'
+import { secretFields } from '../sections/secret-fields.ts'
 import type { KnownSecret } from '../secret-sources.ts'
 import { isReference } from './api-references.ts'
 import type { ApiReferences } from './api-references.ts'

@@ -1,10 +1,10 @@
 /** The deployments of a model list, by their place in it. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Deployment } from '../../core/deployment.ts'
-import { mistakeAt } from '../file/name-checks.ts'
-import type { BuiltDeployments } from '../file/name-checks.ts'
-import type { ConfigReading } from '../file/reading.ts'
-import type { ModelEntry } from '../file/schema.ts'
+import { mistakeAt } from '../checks/name-checks.ts'
+import type { BuiltDeployments } from '../checks/name-checks.ts'
+import type { ConfigReading } from '../reading/reading.ts'
+import type { ModelEntry } from '../sections/file.ts'
 import { EntryIds } from './deployment-ids.ts'
 
 interface Listed {

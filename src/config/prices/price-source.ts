@@ -1,7 +1,7 @@
 /** `prices` of the configuration: where a price list of the operator is, and how it is brought here. */
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { Config } from '../file/schema.ts'
+import type { Config } from '../sections/file.ts'
 import { download } from './download.ts'
 import { listBytesMax, OperatorList } from './operator-list.ts'
 import type { ListPins } from './operator-list.ts'

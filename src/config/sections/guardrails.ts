@@ -1,6 +1,6 @@
 /** A guardrail in the configuration file. */
 import { z } from 'zod'
-import { guardrailName, guardrailParams } from '../../../guardrails/params.ts'
+import { guardrailName, guardrailParams } from '../../guardrails/params.ts'
 
 const guardrail = z.strictObject({
   guardrail_name: guardrailName

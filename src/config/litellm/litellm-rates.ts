@@ -4,7 +4,7 @@
  * and by usage-based strategies, they are limits; these strategies do not share by them.
  */
 import { isObject } from '../../lib/json/json-values.ts'
-import type { Finding } from './reading.ts'
+import type { Finding } from '../reading/reading.ts'
 
 const rates = ['rpm', 'tpm'] as const
 type RateName = (typeof rates)[number]

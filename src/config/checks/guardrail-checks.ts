@@ -1,8 +1,8 @@
 /** Mistakes in guardrails that the schema cannot see: patterns, windows, what a kind needs. */
 import { guardrailProblem } from '../../guardrails/compile.ts'
 import { fileGuardrails } from '../guardrails.ts'
-import type { Finding } from './reading.ts'
-import type { Config } from './schema.ts'
+import type { Finding } from '../reading/reading.ts'
+import type { Config } from '../sections/file.ts'
 
 /** Checked here, where the file is read, so that a gateway without guardrails does not load what compiles them. */
 export function guardrailFindings({ guardrails }: Config): Finding[] {

@@ -1,7 +1,7 @@
 /** Keys of `general_settings` about signing in. */
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { checkedText } from '../checked-text.ts'
+import { checkedText } from '../checks/checked-text.ts'
 
 function networkProblem(value: string): string | undefined {
   const [address = '', bits, ...more] = value.split('/')

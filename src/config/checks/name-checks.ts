@@ -2,9 +2,9 @@
 import { nameWithVendor, wildcardRest } from '../../access/models/model-index.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { closestMatch } from '../../lib/closest-match.ts'
-import { oneLine } from './reading.ts'
-import type { ConfigReading, Path } from './reading.ts'
-import type { Config } from './schema.ts'
+import { oneLine } from '../reading/reading.ts'
+import type { ConfigReading, Path } from '../reading/reading.ts'
+import type { Config } from '../sections/file.ts'
 
 /** The keys of `router_settings` and `settings` that hold lists of fallbacks by model name. */
 export const fallbackFields = ['fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'] as const

@@ -1,9 +1,9 @@
 /** Identity providers that persons sign in with, and tokens of one in the place of keys. */
 import { z } from 'zod'
-import { userRoles } from '../../../core/tenancy/tenancy.ts'
-import { isLoopback } from '../../../lib/no-proxy.ts'
-import { identityProviderExamples, serviceAccountExamples, tokenExamples, withExamples } from '../key-examples.ts'
-import { checkedText } from '../checked-text.ts'
+import { userRoles } from '../../core/tenancy/tenancy.ts'
+import { isLoopback } from '../../lib/no-proxy.ts'
+import { identityProviderExamples, serviceAccountExamples, tokenExamples, withExamples } from './key-examples.ts'
+import { checkedText } from '../checks/checked-text.ts'
 
 const text = z.string().min(1).max(2000)
 const claim = z.string().min(1).max(200)

@@ -1,6 +1,6 @@
 /** The keys of the configuration file, as its schema has them. */
-import type { Path } from './reading.ts'
-import { configSchema } from './schema.ts'
+import type { Path } from '../reading/reading.ts'
+import { configSchema } from './file.ts'
 
 /** The keys that the schema of the file has at a path in our names. */
 export function knownKeys(path: Path): string[] {

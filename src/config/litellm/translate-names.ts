@@ -17,8 +17,8 @@ import {
 } from './litellm-keys.ts'
 import { withoutCooldowns } from './litellm-cooldowns.ts'
 import { withRates } from './litellm-rates.ts'
-import { writtenPathOf } from './reading.ts'
-import type { Finding, Path } from './reading.ts'
+import { writtenPathOf } from '../reading/reading.ts'
+import type { Finding, Path } from '../reading/reading.ts'
 
 /** A file in our own names. */
 interface NamedFile {

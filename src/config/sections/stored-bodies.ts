@@ -1,6 +1,6 @@
 /** Keys about storing what is said in calls, and the settings that are made of them (docs/stored-bodies.md). */
 import { z } from 'zod'
-import { days } from './ledger-settings.ts'
+import { days } from './ledger.ts'
 
 /** Of `general_settings`; the first is LiteLLM's. */
 export const bodyStoreSettings = {

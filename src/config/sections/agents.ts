@@ -1,8 +1,8 @@
 /** Keys of `general_settings` for coding agents: how they sign in, their settings, where their telemetry goes. */
 import { z } from 'zod'
-import { telemetrySignals } from '../../../core/agents.ts'
-import { checkedText } from '../checked-text.ts'
-import { addressProblem, isHeaderText } from '../value-checks.ts'
+import { telemetrySignals } from '../../core/agents.ts'
+import { checkedText } from '../checks/checked-text.ts'
+import { addressProblem, isHeaderText } from '../checks/value-checks.ts'
 
 const policy = z
   .record(z.string().min(1), z.unknown())

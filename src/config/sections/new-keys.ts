@@ -1,8 +1,8 @@
 /** Keys of `settings` about the keys and users that are made by API, in LiteLLM's names. */
 import { z } from 'zod'
-import { checkedText } from '../checked-text.ts'
-import { budgetUsd } from './budget-settings.ts'
-import { readDuration } from '../../../access/key.ts'
+import { checkedText } from '../checks/checked-text.ts'
+import { budgetUsd } from './budgets.ts'
+import { readDuration } from '../../access/key.ts'
 
 const count = z.number().int().min(0).max(1_000_000_000)
 const duration = checkedText(z.string(), text => {

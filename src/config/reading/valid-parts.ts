@@ -4,8 +4,8 @@
  */
 import type { z } from 'zod'
 import { isObject, valueAt } from '../../lib/json/json-values.ts'
-import { configSchema, modelEntrySchema } from './schema.ts'
-import type { Config, ModelEntry } from './schema.ts'
+import { configSchema, modelEntrySchema } from '../sections/file.ts'
+import type { Config, ModelEntry } from '../sections/file.ts'
 
 type Path = readonly (string | number)[]
 

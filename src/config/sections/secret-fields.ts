@@ -1,4 +1,4 @@
-import type { ModelEntry } from './schema.ts'
+import type { ModelEntry } from './file.ts'
 
 type Params = ModelEntry['proxy_params']
 

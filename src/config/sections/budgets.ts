@@ -1,7 +1,7 @@
 /** How budgets are kept, and those of the configuration itself. */
 import { z } from 'zod'
-import { isTimeZone, readBudgetDuration } from '../../../access/limits/budget-window.ts'
-import { checkedText } from '../checked-text.ts'
+import { isTimeZone, readBudgetDuration } from '../../access/limits/budget-window.ts'
+import { checkedText } from '../checks/checked-text.ts'
 
 const alertUrl = z.url({ protocol: /^https?$/ })
 /** In dollars, up to what the API takes (access/fields/money.ts); more than nine million count as nine million. */

@@ -1,6 +1,6 @@
 /** Keys of `settings` about the cache of answers, in LiteLLM's layout. */
 import { z } from 'zod'
-import { operationOf } from '../call-types.ts'
+import { operationOf } from './call-types.ts'
 
 const text = z.string().min(1)
 const seconds = z.number().positive().max(31_536_000)

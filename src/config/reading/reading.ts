@@ -4,7 +4,7 @@
  */
 import type { Environment } from '../environment.ts'
 import type { KnownSecret } from '../secret-sources.ts'
-import type { Config } from './schema.ts'
+import type { Config } from '../sections/file.ts'
 import type { PartialConfig } from './valid-parts.ts'
 
 /** Keys and list indexes from the root: `['model_list', 0, 'model_name']`. Empty = the file itself. */

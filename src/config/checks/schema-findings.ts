@@ -3,9 +3,9 @@ import type { z } from 'zod'
 import { wantedBy } from '../../core/schema-problems.ts'
 import { closestMatch } from '../../lib/closest-match.ts'
 import { valueAt } from '../../lib/json/json-values.ts'
-import type { Finding, Path } from './reading.ts'
-import { knownKeys } from './schema-keys.ts'
-import { secretName } from './secret-fields.ts'
+import type { Finding, Path } from '../reading/reading.ts'
+import { knownKeys } from '../sections/schema-keys.ts'
+import { secretName } from '../sections/secret-fields.ts'
 
 /** What the schema objects to, in words for the operator; `root` = the value that was checked. */
 export function findingsOf(issue: z.core.$ZodIssue, root: unknown): Finding[] {

@@ -1,6 +1,6 @@
 /** Keys of prices in `proxy_params` and `model_info`, in dollars, as the reference of the configuration lists them. */
 import { z } from 'zod'
-import { priceSourceExamples, withExamples } from '../key-examples.ts'
+import { priceSourceExamples, withExamples } from './key-examples.ts'
 
 /** Checked by price-entries.ts, with what may follow a key: a tier, and a variant. */
 const pricedUnits = {

@@ -1,7 +1,7 @@
 /** How old the texts of keys may become, and who is reminded before. */
 import { z } from 'zod'
-import { readDuration } from '../../../access/key.ts'
-import { checkedText } from '../checked-text.ts'
+import { readDuration } from '../../access/key.ts'
+import { checkedText } from '../checks/checked-text.ts'
 
 const duration = checkedText(z.string(), text => {
   const read = readDuration(text)

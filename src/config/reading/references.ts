@@ -2,7 +2,7 @@
 import type { Environment } from '../environment.ts'
 import { isSecretReference } from '../secret-sources.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import { secretFields, secretName } from './secret-fields.ts'
+import { secretFields, secretName } from '../sections/secret-fields.ts'
 import type { Finding, Path, ReadOptions } from './reading.ts'
 
 /** The process environment over `environment_variables` of the file, which may refer to the former. */

@@ -1,6 +1,6 @@
 /** Secrets that stand in the file itself, where they are shown and stored with it. */
 import { isObject, objectsOf } from '../../lib/json/json-values.ts'
-import type { Finding, Path } from './reading.ts'
+import type { Finding, Path } from '../reading/reading.ts'
 
 const paramSecrets = ['api_key', 'client_secret', 'azure_ad_token', 'aws_secret_access_key', 'aws_session_token']
 const variableOfSecret = /(key|secret|token|password)$/i

@@ -1,8 +1,8 @@
 /** Retries, cooldowns, fallbacks, and how deployments are chosen. */
 import { z } from 'zod'
-import { routerExamples, withExamples } from '../key-examples.ts'
-import { isModelName } from '../value-checks.ts'
-import { providerBudgetSettings } from './budget-settings.ts'
+import { routerExamples, withExamples } from './key-examples.ts'
+import { isModelName } from '../checks/value-checks.ts'
+import { providerBudgetSettings } from './budgets.ts'
 
 const text = z.string().min(1)
 const seconds = z.number().positive().max(86_400)

@@ -1,7 +1,7 @@
 /** Keys of `general_settings` about how long the ledger is kept. */
 import { z } from 'zod'
-import { readDuration } from '../../../access/key.ts'
-import { dayMs } from '../../../lib/clock.ts'
+import { readDuration } from '../../access/key.ts'
+import { dayMs } from '../../lib/clock.ts'
 
 /** A text such as `90d`; whole days, because days are what usage is summed by. */
 export const days = z.string().refine(text => {

@@ -1,7 +1,7 @@
 /** Keys of the configuration about a client's body: which fields reach an upstream, what stands for absent ones. */
 import { z } from 'zod'
-import { guardrailName } from '../../../guardrails/params.ts'
-import { defaultFieldParams } from './default-field-settings.ts'
+import { guardrailName } from '../../guardrails/params.ts'
+import { defaultFieldParams } from './default-fields.ts'
 
 const dropParams = z
   .boolean()
