@@ -31,7 +31,9 @@ const plainTypes: Readonly<Record<string, string>> = {
 }
 
 const target = join(import.meta.dir, '../web/api/schema.d.ts')
-const made = apiTypes(openapiDocument(endpoints, { version: '', headerPrefix: 'x-proxy', rootPath: '' }) as Document)
+const made = apiTypes(
+  (await openapiDocument(endpoints, { version: '', headerPrefix: 'x-proxy', rootPath: '' })) as Document,
+)
 // Its time stays as it is where nothing has changed: the checks are incremental.
 if ((await Bun.file(target).exists()) && (await Bun.file(target).text()) === made) process.exit(0)
 await Bun.write(target, made)

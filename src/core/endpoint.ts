@@ -232,6 +232,9 @@ export interface Services {
 /** The parameters of a query by their names. */
 export type QueryDoc = Readonly<Record<string, { schema: object; description: string; required?: boolean }>>
 
+/** JSON Schemas of bodies by their media types. */
+export type SuccessDoc = Readonly<Record<string, object>>
+
 /**
  * An endpoint's part of the OpenAPI document. Schemas are JSON Schema (OpenAPI 3.1); of a request also what makes the
  * zod schema that checks it, which is turned into JSON Schema when the document is made.
@@ -249,9 +252,9 @@ export interface EndpointDoc {
   readonly requestType?: string
   /**
    * The bodies of a success by their media types; absent = every request is refused. Of `text/event-stream` the
-   * schema is that of one event's `data`.
+   * schema is that of one event's `data`. A function loads what no gateway needs before the document is asked for.
    */
-  readonly success?: Readonly<Record<string, object>>
+  readonly success?: SuccessDoc | (() => Promise<SuccessDoc>)
   /** JSON Schemas of this endpoint's own bodies by their names, to which `success` refers. Names are unique. */
   readonly schemas?: Readonly<Record<string, object>>
   /** Of a success; absent = 200. Those of 204 and 302 have no body, and an empty `success`. */

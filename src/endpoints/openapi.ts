@@ -44,7 +44,7 @@ export function openapiEndpoints(all: () => Promise<readonly Endpoint[]>): Endpo
 async function documentOf(all: Promise<readonly Endpoint[]>, naming: DocumentOptions): Promise<FixedContent> {
   // Loaded at the first request for it: the schemas of all answers are a megabyte of heap.
   const { openapiDocument } = await import('./openapi/document.ts')
-  const bytes = Buffer.from(JSON.stringify(openapiDocument(await all, naming)))
+  const bytes = Buffer.from(JSON.stringify(await openapiDocument(await all, naming)))
   // A new release may change it: clients ask each time, and get 304.
   return fixedContent(bytes, { 'content-type': 'application/json', 'cache-control': 'no-cache' })
 }

@@ -9,7 +9,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { anthropicErrorBody } from '../../formats/anthropic/error.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { matchesTag } from '../openapi/fixed-content.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { gatewayAddress } from '../../sign-in/gateway-address.ts'
 
 type Policy = Readonly<Record<string, unknown>>
@@ -24,7 +24,7 @@ export const managedSettings: Endpoint = {
     operationId: 'getManagedSettings',
     summary: "Claude Code's managed settings of the caller",
     tag: 'Agents',
-    success: json('ManagedSettings'),
+    success: json(reference('ManagedSettings')),
     failures: [404],
     headers: ['etag'],
   },

@@ -5,7 +5,7 @@ import type { Answer } from '../../core/answer.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { readBody } from '../../core/request.ts'
 import { anthropicErrorBody } from '../../formats/anthropic/error.ts'
-import { bytes, json } from '../openapi/schema.ts'
+import { bytes, json, reference } from '../openapi/schema.ts'
 
 const bodyBytesMax = 8 * 1024 * 1024
 const protobuf = 'application/x-protobuf'
@@ -27,7 +27,7 @@ export const telemetryEndpoints: readonly Endpoint[] = telemetrySignals.map(sign
     tag: 'Agents',
     requestType: protobuf,
     request: bytes,
-    success: { ...json('TelemetryTaken'), [protobuf]: bytes },
+    success: { ...json(reference('TelemetryTaken')), [protobuf]: bytes },
     failures: [413, 503],
   },
   async handle(request, services) {

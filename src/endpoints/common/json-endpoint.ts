@@ -1,51 +1,73 @@
-/** Endpoints that check their input by a schema and answer with JSON. */
+/** Endpoints that answer with JSON: what they answer is typed and documented by one schema. */
 import type { z } from 'zod'
 import { jsonAnswer } from '../../core/answer.ts'
-import type { Endpoint, EndpointContext } from '../../core/endpoint.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Endpoint, EndpointContext, EndpointDoc, Services } from '../../core/endpoint.ts'
+import type { HttpRequest } from '../../core/request.ts'
 import { readJsonAs, readQuery } from './checked-input.ts'
 import { json } from '../openapi/schema.ts'
+import type { Schema } from '../openapi/schema.ts'
 
-interface JsonEndpoint<Input> extends Pick<Endpoint, 'paths' | 'auth'> {
+interface DescribedEndpoint<Value> extends Omit<Endpoint, 'doc' | 'handle'> {
+  readonly doc: Omit<EndpointDoc, 'success'>
+  /** `caller` is undefined only for `auth: 'none'`. May throw GatewayError. */
+  handle(request: HttpRequest, services: Services, caller: Caller | undefined): Value | Promise<Value>
+}
+
+/** An endpoint whose success is a value of this schema. */
+export function jsonEndpoint<Value>(
+  answer: Schema<Value>,
+  { doc, handle, ...endpoint }: DescribedEndpoint<NoInfer<Value>>,
+): Endpoint {
+  const answerOf = (value: Value) => jsonAnswer(value, doc.successStatus)
+  return {
+    ...endpoint,
+    doc: { ...doc, success: json(answer) },
+    handle(request, services, caller) {
+      const value = handle(request, services, caller)
+      return value instanceof Promise ? value.then(answerOf) : answerOf(value)
+    },
+  }
+}
+
+interface CheckedEndpoint<Input, Value>
+  extends Pick<Endpoint, 'paths' | 'auth'>,
+    Pick<EndpointDoc, 'operationId' | 'summary' | 'tag' | 'failures'> {
   readonly method?: Endpoint['method']
-  readonly operationId: string
-  readonly summary: string
-  readonly tag: string
-  /** The name of the answer's schema. */
-  readonly answer: string
-  readonly failures?: readonly number[]
-  handle(input: Input, context: EndpointContext): Promise<unknown>
+  readonly answer: Schema<Value>
+  handle(input: Input, context: EndpointContext): Promise<NoInfer<Value>>
 }
 
-/** An endpoint with a JSON body; POST unless it says otherwise. */
-export function withBody<Schema extends z.ZodType>(
-  body: () => Schema,
-  { method = 'POST', paths, auth, handle, answer, ...about }: JsonEndpoint<z.infer<Schema>>,
+/** An endpoint with a JSON body that the schema checks; POST unless it says otherwise. */
+export function withBody<Body extends z.ZodType, Value>(
+  body: () => Body,
+  { method = 'POST', paths, auth, handle, answer, ...about }: CheckedEndpoint<z.infer<Body>, Value>,
 ): Endpoint {
-  return {
+  return jsonEndpoint(answer, {
     method,
     paths,
     auth,
-    doc: { ...about, request: body, success: json(answer) },
+    doc: { ...about, request: body },
     async handle(request, services, caller) {
-      const input = (await readJsonAs(request, body())) as z.infer<Schema>
-      return jsonAnswer(await handle(input, { services, caller: caller!, request }))
+      const input = (await readJsonAs(request, body())) as z.infer<Body>
+      return handle(input, { services, caller: caller!, request })
     },
-  }
+  })
 }
 
-/** An endpoint with parameters in the query; GET unless it says otherwise. */
-export function withQuery<Schema extends z.ZodObject>(
-  query: () => Schema,
-  { method = 'GET', paths, auth, handle, answer, ...about }: JsonEndpoint<z.infer<Schema>>,
+/** An endpoint with parameters in the query that the schema checks; GET unless it says otherwise. */
+export function withQuery<Query extends z.ZodObject, Value>(
+  query: () => Query,
+  { method = 'GET', paths, auth, handle, answer, ...about }: CheckedEndpoint<z.infer<Query>, Value>,
 ): Endpoint {
-  return {
+  return jsonEndpoint(answer, {
     method,
     paths,
     auth,
-    doc: { ...about, query, success: json(answer) },
+    doc: { ...about, query },
     async handle(request, services, caller) {
-      const input = readQuery(request, query()) as z.infer<Schema>
-      return jsonAnswer(await handle(input, { services, caller: caller!, request }))
+      const input = readQuery(request, query()) as z.infer<Query>
+      return handle(input, { services, caller: caller!, request })
     },
-  }
+  })
 }

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../core/endpoint.ts'
 import { chatOrCursor } from '../../formats/openai/cursor.ts'
 import { openaiChat } from '../../formats/openai/chat/index.ts'
-import { jsonOrEvents } from '../openapi/schema.ts'
+import { jsonOrEvents, reference } from '../openapi/schema.ts'
 
 /**
  * OpenAI API reference, "Create chat completion". The deployment in the path overrides the body's model. Bodies with
@@ -25,7 +25,7 @@ export const chatCompletions: Endpoint = {
     summary: 'Create a chat completion',
     tag: 'Chat',
     request: { $ref: '#/components/schemas/ChatCompletionRequest' },
-    success: jsonOrEvents('ChatCompletion', 'ChatCompletionStream'),
+    success: jsonOrEvents(reference('ChatCompletion'), reference('ChatCompletionStream')),
     callsModel: true,
   },
   handle: (request, services, caller) =>

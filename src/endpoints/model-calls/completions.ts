@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../core/endpoint.ts'
 import { openaiCompletions } from '../../formats/openai/completions/index.ts'
-import { jsonOrEvents } from '../openapi/schema.ts'
+import { jsonOrEvents, reference } from '../openapi/schema.ts'
 
 /** Text completions: the model is taken from the path, else the query, else the body. */
 export const completions: Endpoint = {
@@ -21,7 +21,7 @@ export const completions: Endpoint = {
     tag: 'Completions',
     query: { model: { schema: { type: 'string' }, description: 'The model; wins over the body.' } },
     request: { $ref: '#/components/schemas/CompletionRequest' },
-    success: jsonOrEvents('Completion', 'CompletionStream'),
+    success: jsonOrEvents(reference('Completion'), reference('CompletionStream')),
     callsModel: true,
   },
   handle: (request, services, caller) =>

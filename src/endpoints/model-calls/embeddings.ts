@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../core/endpoint.ts'
 import { openaiEmbeddings } from '../../formats/openai/embeddings.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 
 /** OpenAI API reference, "Create embeddings". No field of the body chooses host or key. */
 export const embeddings: Endpoint = {
@@ -20,7 +20,7 @@ export const embeddings: Endpoint = {
     summary: 'Create embeddings',
     tag: 'Embeddings',
     request: { $ref: '#/components/schemas/EmbeddingsRequest' },
-    success: json('Embeddings'),
+    success: json(reference('Embeddings')),
     callsModel: true,
   },
   handle: (request, services, caller) =>

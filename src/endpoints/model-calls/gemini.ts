@@ -20,7 +20,7 @@ import {
 import { countFields } from '../../formats/gemini/count-tokens.ts'
 import { embedTable } from '../../formats/gemini/embeddings.ts'
 import { generateTable } from '../../formats/gemini/fields.ts'
-import { json, jsonOrEvents } from '../openapi/schema.ts'
+import { json, jsonOrEvents, reference } from '../openapi/schema.ts'
 
 /** Of actions also without a version, as clients write them whose address has it, or should have. */
 const bases = ['/v1beta', '/v1', '/gemini/v1beta', '/gemini/v1', '/gemini', '']
@@ -66,7 +66,7 @@ const generateContent = actionAt({
     operationId: 'generateContent',
     summary: "Generate an answer, in Gemini's dialect",
     request: generateRequest,
-    success: json('GenerateContentResponse'),
+    success: json(reference('GenerateContentResponse')),
   },
   call: () => ({ format: geminiGenerate, stream: false }),
 })
@@ -83,7 +83,7 @@ const streamGenerateContent = actionAt({
       },
     },
     request: generateRequest,
-    success: jsonOrEvents('GenerateContentArray', 'GenerateContentStream'),
+    success: jsonOrEvents(reference('GenerateContentArray'), reference('GenerateContentStream')),
   },
   call(request) {
     const alt = request.query.get('alt') ?? 'json'
@@ -104,7 +104,7 @@ const countTokens: Endpoint = {
     tag: 'Gemini',
     summary: "Count the tokens of a request, in Gemini's dialect",
     request: bodySchema(countFields),
-    success: json('GeminiTokenCount'),
+    success: json(reference('GeminiTokenCount')),
     callsModel: true,
     headers: ['x-token-count-source'],
   },
@@ -122,7 +122,7 @@ const embedContent = actionAt({
     operationId: 'embedContent',
     summary: "Embed one content, in Gemini's dialect",
     request: embedRequest,
-    success: json('GeminiEmbedding'),
+    success: json(reference('GeminiEmbedding')),
   },
   call: () => ({ format: geminiEmbedContent, stream: false }),
 })
@@ -137,7 +137,7 @@ const batchEmbedContents = actionAt({
       required: ['requests'],
       properties: { requests: { type: 'array', minItems: 1, items: embedRequest } },
     },
-    success: json('GeminiEmbeddings'),
+    success: json(reference('GeminiEmbeddings')),
   },
   call: () => ({ format: geminiBatchEmbedContents, stream: false }),
 })
@@ -178,7 +178,7 @@ const modelsList: Endpoint = {
       pageSize: { schema: { type: 'integer', minimum: 1 }, description: 'Models a page; all when left out.' },
       pageToken: { schema: { type: 'string' }, description: '`nextPageToken` of the page before.' },
     },
-    success: json('GeminiModelList'),
+    success: json(reference('GeminiModelList')),
     failures: [400],
   },
   handle: (request, services, caller) => geminiModelsAnswer(request, services, caller!),
@@ -212,7 +212,7 @@ const modelsOne: Endpoint = {
     operationId: 'getGeminiModel',
     summary: "One model, in Gemini's dialect",
     tag: 'Gemini',
-    success: json('GeminiModel'),
+    success: json(reference('GeminiModel')),
   },
   handle: (request, services, caller) => geminiModelAnswer(request.params.model!, services, caller!),
 }

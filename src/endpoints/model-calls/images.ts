@@ -2,7 +2,7 @@ import { defaultModel } from '../../access/models/default-model.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import type { Format } from '../../core/format.ts'
 import { openaiImageEdits, openaiImages, openaiImageVariations } from '../../formats/index.ts'
-import { json, jsonOrEvents } from '../openapi/schema.ts'
+import { json, jsonOrEvents, reference } from '../openapi/schema.ts'
 
 interface Operation {
   readonly name: 'generations' | 'edits' | 'variations'
@@ -28,7 +28,8 @@ function endpoint({ name, operationId, format, summary, schema }: Operation): En
       tag: 'Images',
       request: { $ref: `#/components/schemas/${schema}` },
       ...(name !== 'generations' && { requestType: 'multipart/form-data' }),
-      success: name === 'variations' ? json('Images') : jsonOrEvents('Images', 'ImageStream'),
+      success:
+        name === 'variations' ? json(reference('Images')) : jsonOrEvents(reference('Images'), reference('ImageStream')),
       callsModel: true,
     },
     handle: (request, services, caller) =>

@@ -6,7 +6,7 @@ import { clientRequestId } from '../../core/request.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { anthropicCountTokens, anthropicErrorBody, anthropicMessages } from '../../formats/anthropic/index.ts'
 import { countTable, messagesTable } from '../../formats/anthropic/fields.ts'
-import { json, jsonOrEvents } from '../openapi/schema.ts'
+import { json, jsonOrEvents, reference } from '../openapi/schema.ts'
 
 const messagesRequest = bodySchema(messagesTable.fields)
 const countRequest = bodySchema(countTable.fields)
@@ -32,7 +32,7 @@ export const messages: Endpoint = {
     tag: 'Messages',
     query,
     request: messagesRequest,
-    success: jsonOrEvents('Message', 'MessageStream'),
+    success: jsonOrEvents(reference('Message'), reference('MessageStream')),
     callsModel: true,
     headers: ['request-id'],
   },
@@ -55,7 +55,7 @@ export const messagesCountTokens: Endpoint = {
     tag: 'Messages',
     query,
     request: countRequest,
-    success: json('MessageInputTokens'),
+    success: json(reference('MessageInputTokens')),
     callsModel: true,
     headers: ['request-id', 'x-token-count-source'],
   },

@@ -1,7 +1,7 @@
 import { defaultModel } from '../../access/models/default-model.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { openaiModerations } from '../../formats/openai/moderations.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 
 /**
  * OpenAI API reference, "Create moderation". Without `model` the configured one is called
@@ -16,7 +16,7 @@ export const moderations: Endpoint = {
     summary: 'Judge whether texts or images are harmful',
     tag: 'Moderation',
     request: { $ref: '#/components/schemas/ModerationRequest' },
-    success: json('Moderation'),
+    success: json(reference('Moderation')),
     callsModel: true,
   },
   handle: (request, services, caller) =>

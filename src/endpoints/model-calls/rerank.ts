@@ -2,14 +2,14 @@ import type { Endpoint, EndpointDoc } from '../../core/endpoint.ts'
 import { bodySchema } from '../../core/dialects/fields.ts'
 import type { UnaryFormat } from '../../core/format.ts'
 import { cohereRerank, jinaRerank, rerankTable } from '../../formats/rerank.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 
 const request = bodySchema(rerankTable.fields)
 const doc: Omit<EndpointDoc, 'operationId'> = {
   summary: 'Order documents by how well they answer a query',
   tag: 'Reranking',
   request,
-  success: json('RerankResults'),
+  success: json(reference('RerankResults')),
   callsModel: true,
 }
 

@@ -18,7 +18,7 @@ import { openaiInputTokens, openaiResponses } from '../../formats/openai/respons
 import { canReplay, replayResponse } from '../../formats/openai/responses/replay.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { json, jsonOrEvents } from '../openapi/schema.ts'
+import { json, jsonOrEvents, reference } from '../openapi/schema.ts'
 import { abortBackground, failed, startBackground } from './responses/background.ts'
 import { readConversation } from './responses/conversation.ts'
 import { keepAnswer } from './responses/keep.ts'
@@ -45,7 +45,7 @@ export const responsesCreate: Endpoint = {
     operationId: 'createResponse',
     summary: 'Create a response',
     request: requestSchema,
-    success: jsonOrEvents('Response', 'ResponseStream'),
+    success: jsonOrEvents(reference('Response'), reference('ResponseStream')),
     callsModel: true,
   }),
   handle: (request, services, caller) => create(request, services, caller!),
@@ -106,7 +106,7 @@ export const responsesInputTokens: Endpoint = {
     operationId: 'countResponseInputTokens',
     summary: 'Count the input tokens of a response, by the counter of its provider',
     request: requestSchema,
-    success: json('ResponseInputTokens'),
+    success: json(reference('ResponseInputTokens')),
     callsModel: true,
     headers: ['x-token-count-source'],
   }),
@@ -174,7 +174,7 @@ export const responsesRetrieve: Endpoint = {
   doc: doc({
     operationId: 'getResponse',
     summary: 'A stored response',
-    success: jsonOrEvents('Response', 'ResponseStream'),
+    success: jsonOrEvents(reference('Response'), reference('ResponseStream')),
     failures: [400],
     query: {
       stream: {
@@ -222,7 +222,7 @@ export const responsesDelete: Endpoint = {
   doc: doc({
     operationId: 'deleteResponse',
     summary: 'Delete a stored response',
-    success: json('DeletedResponse'),
+    success: json(reference('DeletedResponse')),
   }),
   async handle(request, services, caller) {
     const id = request.params.id!
@@ -242,7 +242,7 @@ export const responsesCancel: Endpoint = {
   doc: doc({
     operationId: 'cancelResponse',
     summary: 'Cancel a response that runs in the background',
-    success: json('Response'),
+    success: json(reference('Response')),
     failures: [400],
   }),
   async handle(request, services, caller) {
@@ -286,7 +286,7 @@ export const responsesInputItems: Endpoint = {
       },
       after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
     },
-    success: json('ResponseInputItems'),
+    success: json(reference('ResponseInputItems')),
   }),
   async handle(request, services, caller) {
     const { limit, order, after } = readQuery(request, itemsQuery())

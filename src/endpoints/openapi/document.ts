@@ -1,5 +1,5 @@
 /** The OpenAPI 3.1 document, made from the registered endpoints. */
-import type { Endpoint } from '../../core/endpoint.ts'
+import type { Endpoint, EndpointDoc, SuccessDoc } from '../../core/endpoint.ts'
 import { administrationSchemas } from './administration-schemas.ts'
 import { configuredSchemas } from './configured-schemas.ts'
 import { assistantAnswerSchemas } from './assistant-schemas.ts'
@@ -17,6 +17,8 @@ import { requestSchemas } from './request-schemas.ts'
 import { signInSchemas } from './sign-in-schemas.ts'
 import { spendSchemas } from './spend-schemas.ts'
 import { responseAnswerSchemas } from './responses-schemas.ts'
+import { collectNamed } from './schema.ts'
+import type { Schema } from './schema.ts'
 import { parametersOf, schemaOf } from './zod-schema.ts'
 import { sessionSchemas } from './session-schemas.ts'
 import { tenancySchemas } from './tenancy-schemas.ts'
@@ -85,11 +87,24 @@ export interface DocumentOptions {
   readonly rootPath: string
 }
 
-/** The document of these endpoints. */
-export function openapiDocument(
-  endpoints: readonly Endpoint[],
+/** An endpoint whose success is known. */
+interface DescribedEndpoint extends Endpoint {
+  readonly doc: EndpointDoc & { readonly success?: SuccessDoc }
+}
+
+/** Loads what describes the successes of endpoints that are there from the start. */
+async function describedEndpoint(endpoint: Endpoint): Promise<DescribedEndpoint> {
+  const { success: given, ...doc } = endpoint.doc
+  const success = typeof given === 'function' ? await given() : given
+  return { ...endpoint, doc: { ...doc, ...(success && { success }) } }
+}
+
+/** Makes the document of these endpoints. */
+export async function openapiDocument(
+  all: readonly Endpoint[],
   { version, headerPrefix, rootPath }: DocumentOptions,
-): object {
+): Promise<object> {
+  const endpoints = await Promise.all(all.map(describedEndpoint))
   const paths: Record<string, Record<string, object>> = {}
   const responses: Record<string, object> = {}
   for (const endpoint of endpoints)
@@ -127,6 +142,7 @@ export function openapiDocument(
         ...sessionSchemas,
         ...errorSchemas,
         ...Object.fromEntries(endpoints.flatMap(({ doc }) => Object.entries(doc.schemas ?? {}))),
+        ...schemasOf(endpoints),
       },
       responses,
       headers: headerComponents,
@@ -135,13 +151,20 @@ export function openapiDocument(
   }
 }
 
+/** The schemas that bodies of the endpoints name, by their names. */
+function schemasOf(endpoints: readonly DescribedEndpoint[]): Record<string, Schema> {
+  const found: Record<string, Schema> = {}
+  for (const { doc } of endpoints) collectNamed([doc.request, doc.success], found)
+  return found
+}
+
 interface Shared {
   readonly headerPrefix: string
   /** Filled with the responses that operations refer to. */
   readonly responses: Record<string, object>
 }
 
-function operation(endpoint: Endpoint, path: string, shared: Shared): object {
+function operation(endpoint: DescribedEndpoint, path: string, shared: Shared): object {
   const { doc } = endpoint
   return {
     operationId: operationId(endpoint, path),
@@ -186,14 +209,15 @@ function security({ auth, keyInQuery }: Endpoint): object[] {
   return names.map(name => ({ [name]: [] }))
 }
 
-function success(endpoint: Endpoint, headerPrefix: string): object {
+function success(endpoint: DescribedEndpoint, headerPrefix: string): object {
   if (!endpoint.doc.success) return {}
   const content = Object.entries(endpoint.doc.success).map(([type, schema]) => [type, { schema }])
   const { successStatus = 200 } = endpoint.doc
+  const canStream = 'text/event-stream' in endpoint.doc.success
   return {
     [successStatus]: {
       description: 'Success',
-      headers: headersOfSuccess(endpoint, headerPrefix),
+      headers: headersOfSuccess(endpoint, { prefix: headerPrefix, canStream }),
       ...(content.length > 0 && { content: Object.fromEntries(content) }),
     },
   }

@@ -67,12 +67,21 @@ export const headerComponents: Readonly<Record<string, HeaderDoc>> = { ...ofCall
 
 const headersOfCall = (prefix: string): Record<string, object> => refer(Object.keys(ofCall), `${prefix}-`)
 
-/** Of an answer with status 200. `prefix` = what headers about a call begin with (Settings.headerPrefix). */
-export function headersOfSuccess({ auth, doc }: Endpoint, prefix: string): Record<string, object> {
+interface SuccessContext {
+  /** What headers about a call begin with (Settings.headerPrefix). */
+  readonly prefix: string
+  readonly canStream: boolean
+}
+
+/** Of an answer with status 200. */
+export function headersOfSuccess(
+  { auth, doc }: Pick<Endpoint, 'auth' | 'doc'>,
+  { prefix, canStream }: SuccessContext,
+): Record<string, object> {
   return {
     ...((doc.callsModel || doc.callsObjects) && { ...refer(['x-request-id']), ...headersOfCall(prefix) }),
     ...(auth !== 'none' && refer(Object.keys(limits))),
-    ...(doc.callsModel && doc.success?.['text/event-stream'] && refer(['x-accel-buffering'])),
+    ...(doc.callsModel && canStream && refer(['x-accel-buffering'])),
     ...refer(doc.headers ?? []),
   }
 }

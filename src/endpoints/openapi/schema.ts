@@ -1,71 +1,123 @@
-/** Short words for JSON Schemas (draft 2020-12, as OpenAPI 3.1 has them). */
+/**
+ * Typed words for JSON Schemas (draft 2020-12, as OpenAPI 3.1 has them): the TypeScript type of a value follows from its
+ * schema, so that no interface repeats it.
+ */
 
-/** A JSON Schema. */
-export type Schema = Readonly<Record<string, unknown>>
+declare const value: unique symbol
+/** Where a reference has what makes the schema that it names; JSON leaves symbols out. */
+const maker: unique symbol = Symbol('maker')
+
+/** A JSON Schema of values of the type `T`, which exists for the compiler alone. */
+export interface Schema<out T = unknown> {
+  readonly [keyword: string]: unknown
+  readonly [value]?: T
+  readonly [maker]?: () => Schema<T>
+}
+
+/** The type of the values that fit a schema. */
+export type ValueOf<S extends Schema> = S extends Schema<infer T> ? T : never
 
 /** Properties of an object by their names. */
 export type Properties = Readonly<Record<string, Schema>>
 
-/** Any text. */
-export const text: Schema = { type: 'string' }
-/** A whole number. */
-export const integer: Schema = { type: 'integer' }
-/** Any number. */
-export const number: Schema = { type: 'number' }
-/** true or false. */
-export const boolean: Schema = { type: 'boolean' }
-/** An object whose fields are the upstream's or the client's own. */
-export const anyObject: Schema = { type: 'object', additionalProperties: true }
-/** Seconds since 1970. */
-export const unixSeconds: Schema = { type: 'integer', description: 'Seconds since 1970.' }
-/** A moment as in `2026-11-21T08:00:00.000Z` (RFC 3339). */
-export const dateTime: Schema = { type: 'string', format: 'date-time' }
+type Flat<T> = { [Name in keyof T]: T[Name] }
+type ValuesOf<P extends Properties> = { readonly [Name in keyof P]: ValueOf<P[Name]> }
 
-/** The schema of this name under `#/components/schemas/`. */
+/** The schema allows any text. */
+export const text: Schema<string> = { type: 'string' }
+/** The schema allows whole numbers. */
+export const integer: Schema<number> = { type: 'integer' }
+/** The schema allows any number. */
+export const number: Schema<number> = { type: 'number' }
+/** The schema allows true and false. */
+export const boolean: Schema<boolean> = { type: 'boolean' }
+/** The schema allows any JSON. */
+export const anything: Schema = {}
+/** The schema allows objects whose fields are the upstream's or the client's own. */
+export const anyObject: Schema<object> = { type: 'object', additionalProperties: true }
+/** The schema allows seconds since 1970. */
+export const unixSeconds: Schema<number> = { type: 'integer', description: 'Seconds since 1970.' }
+/** The schema allows a moment as in `2026-11-21T08:00:00.000Z` (RFC 3339). */
+export const dateTime: Schema<string> = { type: 'string', format: 'date-time' }
+/** The schema allows bytes: what is in them JSON Schema does not describe. */
+export const bytes: Schema<string> = { type: 'string', contentMediaType: 'application/octet-stream' }
+
+/**
+ * A reference to a schema that stands under this name in `#/components/schemas/`. `make` runs when the document is made:
+ * until then the schema costs a function.
+ */
+export const named = <T>(name: string, make: () => Schema<T>): Schema<T> => ({
+  $ref: `#/components/schemas/${name}`,
+  [maker]: make,
+})
+
+/** Refers to a schema of this name whose maker stands elsewhere in the document. */
 export const reference = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
-/** One value and no other. */
-export const constant = (value: string | boolean): Schema => ({ const: value })
-/** One of these texts. */
-export const oneOf = (...values: readonly string[]): Schema => ({ type: 'string', enum: values })
-/** The schema, or null. */
-export const nullable = (schema: Schema): Schema =>
+
+/** Adds every schema to `found`, by its name, that is named somewhere in the value. */
+export function collectNamed(within: unknown, found: Record<string, Schema>): void {
+  if (typeof within !== 'object' || within === null) return
+  for (const part of Object.values(within)) collectNamed(part, found)
+  const { [maker]: make, $ref } = within as Schema
+  if (make === undefined) return
+  const name = String($ref).split('/').at(-1)!
+  if (name in found) return
+  found[name] = make()
+  collectNamed(found[name], found)
+}
+
+/** The schema allows one value and no other. */
+export const constant = <const T extends string | boolean>(only: T): Schema<T> => ({ const: only })
+/** The schema allows one of these texts. */
+export const oneOf = <const T extends string>(...values: readonly T[]): Schema<T> => ({ type: 'string', enum: values })
+/** The schema allows what this one does, or null. */
+export const nullable = <T>(schema: Schema<T>): Schema<T | null> =>
   typeof schema.type === 'string' && schema.enum === undefined
     ? { ...schema, type: [schema.type, 'null'] }
     : { anyOf: [schema, { type: 'null' }] }
-/** A list of any length, empty ones included. */
-export const listOf = (items: Schema): Schema => ({ type: 'array', items })
-/** An object with names that are not fixed. */
-export const mapOf = (values: Schema): Schema => ({ type: 'object', additionalProperties: values })
-/** A value that fits at least one of the schemas. */
-export const either = (...schemas: readonly Schema[]): Schema => ({ anyOf: schemas })
-/** The schema with an explanation. */
-export const described = (description: string, schema: Schema): Schema => ({ ...schema, description })
+/** The schema allows a list of any length, empty ones included. */
+export const listOf = <T>(items: Schema<T>): Schema<readonly T[]> => ({ type: 'array', items })
+/** The schema allows objects with names that are not fixed. */
+export const mapOf = <T>(values: Schema<T>): Schema<Readonly<Record<string, T>>> => ({
+  type: 'object',
+  additionalProperties: values,
+})
+/** The schema allows what fits at least one of the schemas. */
+export const either = <S extends readonly Schema[]>(...schemas: S): Schema<ValueOf<S[number]>> => ({ anyOf: schemas })
+/** The schema with an explanation that can be read alone. */
+export const described = <T>(description: string, schema: Schema<T>): Schema<T> => ({ ...schema, description })
+/** The same schema under each of the names. */
+export const each = <const Name extends string, T>(names: readonly Name[], schema: Schema<T>) =>
+  Object.fromEntries(names.map(name => [name, schema])) as Readonly<Record<Name, Schema<T>>>
 
-/** An object: fields that are always there, and fields that may be absent. Further ones are allowed. */
-export function shape(required: Properties, optional: Properties = {}): Schema {
+/** An object: fields that are always there, and fields that may be absent. Further ones are not described. */
+export function shape<R extends Properties, O extends Properties = Record<never, never>>(
+  required: R,
+  optional?: O,
+): Schema<Flat<ValuesOf<R> & Partial<ValuesOf<O>>>> {
   return { type: 'object', properties: { ...required, ...optional }, required: Object.keys(required) }
 }
 
 /** The same object, which usually has fields that are not listed. */
-export const open = (schema: Schema): Schema => ({ ...schema, additionalProperties: true })
+export function open<T>(schema: Schema<T>): Schema<T & { readonly [name: string]: unknown }> {
+  const keywords: Readonly<Record<string, unknown>> = { ...schema, additionalProperties: true }
+  return keywords
+}
 
-/** A text that is none of these: kinds that newer upstreams add to a union pass through. */
-export const otherThan = (...values: readonly string[]): Schema => ({ type: 'string', not: { enum: values } })
+/** The schema allows a text that is none of these: kinds that newer upstreams add to a union pass through. */
+export const otherThan = (...values: readonly string[]): Schema<string> => ({ type: 'string', not: { enum: values } })
 
 /** A page of a list in OpenAI's manner. `edge` = `first_id` and `last_id`. */
-export function pageOf(items: Schema, edge: Schema = text): Schema {
-  return shape({ object: constant('list'), data: listOf(items), first_id: edge, last_id: edge, has_more: boolean })
-}
+export const pageOf = <T, Edge = string>(items: Schema<T>, edge: Schema<Edge> = text as Schema<Edge>) =>
+  shape({ object: constant('list'), data: listOf(items), first_id: edge, last_id: edge, has_more: boolean })
 
 /** Bodies of a success by their media types (see EndpointDoc). */
 export type Success = Readonly<Record<string, Schema>>
 
-/** A success in JSON, by the name of its schema. */
-export const json = (name: string): Success => ({ 'application/json': reference(name) })
+/** A success in JSON. */
+export const json = (schema: Schema): Success => ({ 'application/json': schema })
 /** A success in JSON, or as server-sent events where the client asks for a stream. */
-export const jsonOrEvents = (name: string, eventName: string): Success => ({
-  ...json(name),
-  'text/event-stream': reference(eventName),
+export const jsonOrEvents = (schema: Schema, event: Schema): Success => ({
+  ...json(schema),
+  'text/event-stream': event,
 })
-/** Bytes: what is in them JSON Schema does not describe. */
-export const bytes: Schema = { type: 'string', contentMediaType: 'application/octet-stream' }

@@ -7,6 +7,7 @@ import { dayText } from '../common/date-span.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { dayMs } from '../../lib/clock.ts'
+import { reference } from '../openapi/schema.ts'
 
 const nothing = lazy(() => z.strictObject({}))
 const keysMax = 1000
@@ -42,7 +43,7 @@ const ping = withQuery(nothing, {
   paths: ['/cache/ping'],
   auth: 'viewer',
   tag: 'Cache',
-  answer: 'CachePing',
+  answer: reference('CachePing'),
   operationId: 'pingCache',
   summary: 'Writes and reads an entry of the cache',
   failures: [503],
@@ -74,7 +75,7 @@ const remove = withBody(keysBody, {
   paths: ['/cache/delete'],
   auth: 'admin',
   tag: 'Cache',
-  answer: 'CacheStatus',
+  answer: reference('CacheStatus'),
   operationId: 'deleteCachedAnswers',
   summary: 'Forgets kept answers',
   failures: [503],
@@ -89,7 +90,7 @@ const flush = withBody(nothing, {
   paths: ['/cache/flushall'],
   auth: 'admin',
   tag: 'Cache',
-  answer: 'CacheStatus',
+  answer: reference('CacheStatus'),
   operationId: 'flushCache',
   summary: 'Forgets all kept answers',
   failures: [503],
@@ -104,7 +105,7 @@ const redisInfo = withQuery(nothing, {
   paths: ['/cache/redis/info'],
   auth: 'viewer',
   tag: 'Cache',
-  answer: 'CacheRedisInfo',
+  answer: reference('CacheRedisInfo'),
   operationId: 'getCacheRedisInfo',
   summary: 'What the Redis of the cache says of itself and of its clients',
   failures: [503],
@@ -128,7 +129,7 @@ const activity = withQuery(activityQuery, {
   paths: ['/cache/activity'],
   auth: 'viewer',
   tag: 'Cache',
-  answer: 'CacheActivity',
+  answer: reference('CacheActivity'),
   operationId: 'getCacheActivity',
   summary: 'Hits, misses and saved money of all replicas, day by day',
   failures: [503],

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { lazy } from '../../lib/lazy.ts'
 import { withQuery } from '../common/json-endpoint.ts'
+import { reference } from '../openapi/schema.ts'
 
 const nothing = lazy(() => z.strictObject({}))
 
@@ -10,7 +11,7 @@ export const effectiveConfiguration = withQuery(nothing, {
   paths: ['/config/effective'],
   auth: 'viewer',
   tag: 'Configuration',
-  answer: 'EffectiveConfiguration',
+  answer: reference('EffectiveConfiguration'),
   operationId: 'getEffectiveConfiguration',
   summary: 'Every setting that holds here, and the file and line, variable or default that it comes from',
   async handle(_, { services }) {

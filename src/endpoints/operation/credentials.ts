@@ -9,7 +9,7 @@ import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { Redactor } from '../../lib/redact.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { dateOf, prepareChange } from '../common/configured-change.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { noSuchModel } from '../common/answers.ts'
@@ -51,7 +51,7 @@ const credentialNew: Endpoint = {
     summary: 'Store a credential, encrypted',
     failures: [400, 403, 409],
     request: newBody,
-    success: json('Done'),
+    success: json(reference('Done')),
   },
   async handle(request, services, caller) {
     await prepareChange(services)
@@ -103,7 +103,7 @@ const credentialList: Endpoint = {
     tag,
     operationId: 'listCredentials',
     summary: 'All credentials, without their secrets',
-    success: json('CredentialList'),
+    success: json(reference('CredentialList')),
   },
   handle: (_request, services) =>
     jsonAnswer({
@@ -120,7 +120,7 @@ const credentialByName: Endpoint = {
     tag,
     operationId: 'getCredential',
     summary: 'One credential, without its secrets',
-    success: json('Credential'),
+    success: json(reference('Credential')),
   },
   handle(request, services) {
     const named = request.params.credential_name!
@@ -140,7 +140,7 @@ const credentialByModel: Endpoint = {
     tag,
     operationId: 'getCredentialOfModel',
     summary: 'What a model is reached with',
-    success: json('ModelCredential'),
+    success: json(reference('ModelCredential')),
   },
   handle({ params }, { current }) {
     const id = params.model_id!
@@ -166,7 +166,7 @@ const credentialUpdate: Endpoint = {
     summary: 'Change a credential',
     failures: [400, 403, 409],
     request: updateBody,
-    success: json('Done'),
+    success: json(reference('Done')),
   },
   async handle(request, services, caller) {
     await prepareChange(services)
@@ -206,7 +206,7 @@ const credentialDelete: Endpoint = {
     operationId: 'deleteCredential',
     summary: 'Delete a credential',
     failures: [400, 403, 409],
-    success: json('Done'),
+    success: json(reference('Done')),
   },
   async handle(request, services, caller) {
     await prepareChange(services)

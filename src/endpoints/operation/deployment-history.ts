@@ -8,6 +8,7 @@ import { latencyFigures } from './common/latency-figures.ts'
 import { dayText } from '../common/date-span.ts'
 import { withQuery } from '../common/json-endpoint.ts'
 import { dayMs, hourMs } from '../../lib/clock.ts'
+import { reference } from '../openapi/schema.ts'
 
 const days = 14
 const groupsMax = 50_000
@@ -23,7 +24,7 @@ interface History {
 /** Those that fail most stand first. Days are in UTC. */
 export const deploymentHistory = withQuery(() => z.strictObject({}), {
   tag: 'Health',
-  answer: 'DeploymentHistory',
+  answer: reference('DeploymentHistory'),
   paths: ['/health/deployments'],
   auth: 'viewer',
   operationId: 'listDeploymentHistory',

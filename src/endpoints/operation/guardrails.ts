@@ -12,9 +12,10 @@ import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { GuardrailSettings } from '../../core/guardrails.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { dateOf, prepareChange } from '../common/configured-change.ts'
 import { lazy } from '../../lib/lazy.ts'
+import type { Schema } from '../openapi/schema.ts'
 
 const fields = lazy(() => z.record(z.string().max(100), z.unknown()))
 const name = lazy(() => z.string().min(1).max(64))
@@ -46,7 +47,7 @@ const applyBody = lazy(() =>
 )
 
 interface GuardrailDoc extends Pick<EndpointDoc, 'operationId' | 'summary' | 'failures' | 'successStatus'> {
-  readonly answer: string
+  readonly answer: Schema
   readonly request?: () => z.ZodType
 }
 const doc = ({ answer, request, ...about }: GuardrailDoc): EndpointDoc => ({
@@ -118,7 +119,11 @@ const list: Endpoint = {
   method: 'GET',
   paths: ['/guardrails/list'],
   auth: 'key',
-  doc: doc({ operationId: 'listGuardrails', summary: 'The names of all guardrails', answer: 'GuardrailNames' }),
+  doc: doc({
+    operationId: 'listGuardrails',
+    summary: 'The names of all guardrails',
+    answer: reference('GuardrailNames'),
+  }),
   handle: (_request, services) =>
     jsonAnswer({
       guardrails: all(services).map(one => ({
@@ -133,7 +138,11 @@ const listWhole: Endpoint = {
   method: 'GET',
   paths: ['/v2/guardrails/list'],
   auth: 'viewer',
-  doc: doc({ operationId: 'listGuardrailSettings', summary: 'All guardrails with their fields', answer: 'Guardrails' }),
+  doc: doc({
+    operationId: 'listGuardrailSettings',
+    summary: 'All guardrails with their fields',
+    answer: reference('Guardrails'),
+  }),
   async handle(_request, services) {
     await services.checks.load()
     return jsonAnswer({
@@ -150,7 +159,11 @@ const info: Endpoint = {
   method: 'GET',
   paths: ['/guardrails/{guardrail_id}/info', '/guardrails/{guardrail_id}'],
   auth: 'viewer',
-  doc: doc({ operationId: 'getGuardrail', summary: 'One guardrail, by its id or name', answer: 'Guardrail' }),
+  doc: doc({
+    operationId: 'getGuardrail',
+    summary: 'One guardrail, by its id or name',
+    answer: reference('Guardrail'),
+  }),
   handle: ({ params }, services) => jsonAnswer(shown(services, find(services, params.guardrail_id!))),
 }
 
@@ -164,7 +177,7 @@ const usedBy: Endpoint = {
   doc: doc({
     operationId: 'listGuardrailUsers',
     summary: 'The keys, teams and models that have the guardrail by themselves',
-    answer: 'GuardrailUsers',
+    answer: reference('GuardrailUsers'),
   }),
   async handle({ params }, services) {
     const { name, defaultOn } = find(services, params.guardrail_id!)
@@ -189,7 +202,7 @@ const create: Endpoint = {
     operationId: 'createGuardrail',
     summary: 'Make a guardrail',
     request: newBody,
-    answer: 'Guardrail',
+    answer: reference('Guardrail'),
     failures: [403, 409],
   }),
   async handle(request, services, caller) {
@@ -223,7 +236,7 @@ function changing(method: 'PUT' | 'PATCH'): Endpoint {
       operationId: isWhole ? 'replaceGuardrail' : 'updateGuardrail',
       summary: isWhole ? 'Replace the fields of a guardrail' : 'Change a guardrail; only the fields sent change',
       request: changeBody,
-      answer: 'Guardrail',
+      answer: reference('Guardrail'),
       failures: [403, 409],
     }),
     async handle(request, services, caller) {
@@ -256,7 +269,7 @@ const remove: Endpoint = {
   doc: doc({
     operationId: 'deleteGuardrail',
     summary: 'Delete a guardrail that was made by API',
-    answer: 'DeletedGuardrail',
+    answer: reference('DeletedGuardrail'),
     failures: [403, 409],
   }),
   async handle({ params }, services, caller) {
@@ -277,7 +290,7 @@ const apply: Endpoint = {
     operationId: 'applyGuardrail',
     summary: 'Try a guardrail on a sample; no model is called but those that judge',
     request: applyBody,
-    answer: 'GuardrailTrial',
+    answer: reference('GuardrailTrial'),
     failures: [404, 503],
   }),
   async handle(request, services, caller) {

@@ -3,7 +3,7 @@ import type { Endpoint } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { isLoopback } from '../../lib/no-proxy.ts'
-import { json, text } from '../openapi/schema.ts'
+import { json, reference, text } from '../openapi/schema.ts'
 
 /** The process is alive. Nothing else is checked: a slow database must not cause a restart. */
 export const liveliness: Endpoint = {
@@ -15,7 +15,7 @@ export const liveliness: Endpoint = {
     operationId: 'checkLiveliness',
     summary: 'The process is alive',
     tag: 'Health',
-    success: json('Liveliness'),
+    success: json(reference('Liveliness')),
   },
   handle: () => jsonAnswer("I'm alive!"),
 }
@@ -30,7 +30,7 @@ export const readiness: Endpoint = {
     operationId: 'checkReadiness',
     summary: 'Ready for traffic; status 503 with the same body when it is not',
     tag: 'Health',
-    success: json('Readiness'),
+    success: json(reference('Readiness')),
   },
   handle(_request, services) {
     const { ready, details } = services.readiness()

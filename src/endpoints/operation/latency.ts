@@ -7,7 +7,7 @@ import { latencyErrorShare } from '../../core/ledger/latency.ts'
 import type { LatencyField, LatencyQuery } from '../../core/ledger/latency.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { latencyFigures } from './common/latency-figures.ts'
 import { daySpanDoc, daySpanOf, spanFields } from '../common/date-span.ts'
 
@@ -47,7 +47,7 @@ export const modelLatency: Endpoint = {
         description: '`time` = by day, or by hour with `hours`; absent = `total` alone.',
       },
     },
-    success: json('ModelLatency'),
+    success: json(reference('ModelLatency')),
   },
   async handle(request, services) {
     const query = readQuery(request, latencyQuery())

@@ -7,6 +7,7 @@ import { lazy } from '../../lib/lazy.ts'
 import { block, blockOf, shownBlock, unblock } from './common/model-blocks.ts'
 import { withBody } from '../common/json-endpoint.ts'
 import { noSuchModel } from '../common/answers.ts'
+import { reference } from '../openapi/schema.ts'
 
 const modelId = () => z.string().min(1).max(128).describe('The `x-proxy-model-id` of calls; GET /model/info lists it.')
 const blockBody = lazy(() =>
@@ -17,7 +18,7 @@ const blockBody = lazy(() =>
 )
 const unblockBody = lazy(() => z.strictObject({ model_id: modelId() }))
 
-const about = { tag: 'Models', answer: 'ModelBlock', auth: 'admin', failures: [404, 409] } as const
+const about = { tag: 'Models', answer: reference('ModelBlock'), auth: 'admin', failures: [404, 409] } as const
 
 /** Switches a deployment off: here at once, on other replicas within a second. Calls under way go on. */
 export const modelBlock = withBody(blockBody, {

@@ -14,7 +14,7 @@ import { completions } from '../model-calls/completions.ts'
 import { embeddings } from '../model-calls/embeddings.ts'
 import { moderations } from '../model-calls/moderations.ts'
 import { rerank } from '../model-calls/rerank.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { lazy } from '../../lib/lazy.ts'
 
 const probeMs = 15_000
@@ -67,7 +67,7 @@ export const modelHealth: Endpoint = {
       model: { schema: { type: 'string' }, description: 'Only the deployments of this public name.' },
       model_id: { schema: { type: 'string' }, description: 'Only this deployment.' },
     },
-    success: json('ModelHealth'),
+    success: json(reference('ModelHealth')),
   },
   async handle(request, services, caller) {
     if (caller!.session) checkOwnPage(request.headers)

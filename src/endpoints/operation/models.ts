@@ -11,7 +11,7 @@ import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { block, blockOf, unblock } from './common/model-blocks.ts'
 import { dateOf, prepareChange } from '../common/configured-change.ts'
 import { lazy } from '../../lib/lazy.ts'
@@ -65,7 +65,7 @@ export const modelNew: Endpoint = {
     operationId: 'createModel',
     summary: 'Add a deployment of a model, by the rules of an entry of `model_list`',
     request: newBody,
-    success: json('StoredModel'),
+    success: json(reference('StoredModel')),
     failures: [400, 409],
   },
   async handle(request, services, caller) {
@@ -113,7 +113,7 @@ export const modelUpdate: Endpoint = {
     operationId: 'updateModel',
     summary: 'Change a deployment that was made by API; only the fields sent change',
     request: updateBody,
-    success: json('StoredModel'),
+    success: json(reference('StoredModel')),
     failures: [400, 409],
   },
   async handle(request, services, caller) {
@@ -137,7 +137,7 @@ export const modelPatch: Endpoint = {
     operationId: 'patchModel',
     summary: 'Change a deployment that was made by API; only the fields sent change',
     request: updateBody,
-    success: json('StoredModel'),
+    success: json(reference('StoredModel')),
     failures: [400, 409],
   },
   async handle(request: HttpRequest, services, caller) {
@@ -186,7 +186,7 @@ export const modelDelete: Endpoint = {
     operationId: 'deleteModel',
     summary: 'Delete a deployment that was made by API; open calls end as they began',
     request: deleteBody,
-    success: json('DoneMessage'),
+    success: json(reference('DoneMessage')),
     failures: [400, 409],
   },
   async handle(request, services, caller) {

@@ -14,6 +14,7 @@ import type { LatencyFigures } from './common/latency-figures.ts'
 import { dayText } from '../common/date-span.ts'
 import { withQuery } from '../common/json-endpoint.ts'
 import { dayMs, hourMs } from '../../lib/clock.ts'
+import { reference } from '../openapi/schema.ts'
 
 const days = 30
 const groupsMax = 50_000
@@ -32,7 +33,7 @@ const builtIn = 'local'
 /** For every key; what it says of others is for those who read everything. */
 export const overview = withQuery(() => z.strictObject({}), {
   tag: 'Spend',
-  answer: 'Overview',
+  answer: reference('Overview'),
   paths: ['/overview'],
   auth: 'key',
   operationId: 'getOverview',

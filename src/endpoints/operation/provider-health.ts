@@ -7,11 +7,12 @@ import type { UpstreamFailure, UpstreamRateLimit } from '../../core/upstream-not
 import { shownBlock } from './common/model-blocks.ts'
 import { dateOf } from '../common/configured-change.ts'
 import { withQuery } from '../common/json-endpoint.ts'
+import { reference } from '../openapi/schema.ts'
 
 /** Those with a deployment in a cooldown stand first, then by name. */
 export const providerHealth = withQuery(() => z.strictObject({}), {
   tag: 'Health',
-  answer: 'ProviderHealth',
+  answer: reference('ProviderHealth'),
   paths: ['/health/providers'],
   auth: 'viewer',
   operationId: 'listProviderHealth',

@@ -2,11 +2,12 @@
 import { z } from 'zod'
 import type { Provider } from '../../core/provider.ts'
 import { withQuery } from '../common/json-endpoint.ts'
+import { reference } from '../openapi/schema.ts'
 
 /** By name, without the built-in one, whose models are offered by themselves. */
 export const providerList = withQuery(() => z.strictObject({}), {
   tag: 'Models',
-  answer: 'ProviderList',
+  answer: reference('ProviderList'),
   paths: ['/providers'],
   auth: 'viewer',
   operationId: 'listProviders',

@@ -12,7 +12,7 @@ import type { User } from '../../core/tenancy/tenancy.ts'
 import { clientNetwork } from '../../lib/attempt-limit.ts'
 import { answerFixed, fixedContent } from '../openapi/fixed-content.ts'
 import type { FixedContent } from '../openapi/fixed-content.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { clientAddressOf } from '../../sign-in/client-address.ts'
 import { gatewayAddress } from '../../sign-in/gateway-address.ts'
 import { attemptLimits, pollIntervalMs } from './common/attempt-limits.ts'
@@ -36,7 +36,7 @@ export function discovery(): Endpoint {
       operationId: 'getSignInMetadata',
       summary: 'Where programs sign in (RFC 8414)',
       tag: 'Sign-in',
-      success: json('SignInMetadata'),
+      success: json(reference('SignInMetadata')),
       headers: ['etag'],
     },
     handle(request, services) {
@@ -77,7 +77,7 @@ export const deviceAuthorization: Endpoint = {
     tag: 'Sign-in',
     requestType: 'application/x-www-form-urlencoded',
     requestOptional: true,
-    success: json('DeviceAuthorization'),
+    success: json(reference('DeviceAuthorization')),
     failures: [400, 415, 429, 503],
   },
   async handle(request, services) {
@@ -136,7 +136,7 @@ export const token: Endpoint = {
     summary: 'An access token for a device code that was approved, or for a refresh token',
     tag: 'Sign-in',
     requestType: 'application/x-www-form-urlencoded',
-    success: json('AccessToken'),
+    success: json(reference('AccessToken')),
     failures: [400, 415, 429, 503],
   },
   async handle(request, services) {
@@ -253,7 +253,7 @@ export const revocation: Endpoint = {
     summary: 'End the sign-in of a program, with all of its tokens (RFC 7009)',
     tag: 'Sign-in',
     requestType: 'application/x-www-form-urlencoded',
-    success: json('Revoked'),
+    success: json(reference('Revoked')),
     failures: [400, 415, 429, 503],
   },
   async handle(request, services) {

@@ -15,7 +15,7 @@ import { html } from '../../lib/html.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { clientAddressOf } from '../../sign-in/client-address.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json, text } from '../openapi/schema.ts'
+import { json, reference, text } from '../openapi/schema.ts'
 import { attemptLimits } from './common/attempt-limits.ts'
 import { mailLink, passwordLinkAt } from './common/link-mail.ts'
 import { readForm } from './common/oauth.ts'
@@ -132,7 +132,7 @@ const requestLink: Endpoint = {
     summary: 'Have a link mailed to a user who has forgotten the password; the answer is the same for every address',
     tag: 'Sign-in',
     request: body,
-    success: json('PasswordLinkAsked'),
+    success: json(reference('PasswordLinkAsked')),
     failures: [403, 409, 429],
   },
   async handle(request, services) {

@@ -8,7 +8,7 @@ import type { HttpRequest } from '../../core/request.ts'
 import { returnPath } from '../../sign-in/return-path.ts'
 import { html } from '../../lib/html.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json, text } from '../openapi/schema.ts'
+import { json, reference, text } from '../openapi/schema.ts'
 import { readForm } from './common/oauth.ts'
 import { forgottenPasswordPath, sendsResets } from './forgotten-password.ts'
 import { checkOwnOrigin, formToken, isForm, isOwnForm } from './pages/form.ts'
@@ -104,7 +104,7 @@ const login: Endpoint = {
     summary: 'Sign in with the master key, or as a user with a password; answers with the cookie of a session',
     tag,
     request: loginBody,
-    success: json('SignedIn'),
+    success: json(reference('SignedIn')),
     headers: ['set-cookie'],
     failures: [401, 403, 429],
   },
@@ -143,7 +143,7 @@ const logout: Endpoint = {
     operationId: 'signOut',
     summary: 'End the session of the cookie, here and on every replica; well without one, too',
     tag,
-    success: json('SignedOut'),
+    success: json(reference('SignedOut')),
     headers: ['set-cookie'],
     failures: [403],
   },
@@ -164,7 +164,7 @@ const methods: Endpoint = {
     operationId: 'listSignInMethods',
     summary: 'How one may sign in here',
     tag,
-    success: json('SignInMethods'),
+    success: json(reference('SignInMethods')),
   },
   handle(_, services) {
     const methods = {

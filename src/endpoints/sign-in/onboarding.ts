@@ -10,7 +10,7 @@ import { lazy } from '../../lib/lazy.ts'
 import { clientAddressOf } from '../../sign-in/client-address.ts'
 import { gatewayAddress } from '../../sign-in/gateway-address.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json, text } from '../openapi/schema.ts'
+import { json, reference, text } from '../openapi/schema.ts'
 import { attemptLimits } from './common/attempt-limits.ts'
 import { passwordLinkAt } from './common/link-mail.ts'
 import { checkOwnOrigin } from './pages/form.ts'
@@ -46,7 +46,7 @@ const look: Endpoint = {
     summary: 'Whose link it is, and the page on which it is used; looking does not use it up',
     tag: 'Sign-in',
     query: { invite_link: { schema: text, description: 'The token in the `url` of an invitation.', required: true } },
-    success: json('OnboardingToken'),
+    success: json(reference('OnboardingToken')),
     failures: [404, 429],
   },
   async handle(request, services) {
@@ -76,7 +76,7 @@ const claim: Endpoint = {
     summary: 'Set a password by the link of an invitation, and sign in',
     tag: 'Sign-in',
     request: claimBody,
-    success: json('SignedIn'),
+    success: json(reference('SignedIn')),
     headers: ['set-cookie'],
     failures: [403, 404, 429],
   },

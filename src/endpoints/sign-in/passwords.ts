@@ -14,7 +14,7 @@ import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { checkNoAdministrator, findUser } from '../tenancy/common/access.ts'
 import { html } from '../../lib/html.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json, text } from '../openapi/schema.ts'
+import { json, reference, text } from '../openapi/schema.ts'
 import { gatewayAddress } from '../../sign-in/gateway-address.ts'
 import { mailLink, notSent, passwordLinkAt } from './common/link-mail.ts'
 import { readForm } from './common/oauth.ts'
@@ -40,7 +40,7 @@ const passwordSet = withBody(passwordBody, {
   paths: ['/sign-in/password'],
   auth: 'key',
   tag,
-  answer: 'PasswordSet',
+  answer: reference('PasswordSet'),
   operationId: 'setPassword',
   summary: 'Change the own password, or as an administrator that of a user; other sessions of the user end',
   failures: [403, 404, 429],
@@ -86,7 +86,7 @@ const invite = withBody(invitationBody, {
   paths: ['/sign-in/invitations', '/invitation/new'],
   auth: 'admin',
   tag,
-  answer: 'Invitation',
+  answer: reference('Invitation'),
   operationId: 'createInvitation',
   summary: 'Make a link by which a user sets a password, once, within 72 hours; links of before end',
   failures: [404],
@@ -139,7 +139,7 @@ const withdraw = withQuery(() => z.strictObject({}), {
   paths: ['/sign-in/invitations/{id}'],
   auth: 'admin',
   tag,
-  answer: 'WithdrawnInvitation',
+  answer: reference('WithdrawnInvitation'),
   operationId: 'withdrawInvitation',
   summary: 'Withdraw a link that was not used yet',
   failures: [404],
@@ -206,7 +206,7 @@ const claim: Endpoint = {
     summary: 'Set a password by a link, and sign in',
     tag,
     request: claimBody,
-    success: json('SignedIn'),
+    success: json(reference('SignedIn')),
     headers: ['set-cookie'],
     failures: [403, 404, 429],
   },

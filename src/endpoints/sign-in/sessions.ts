@@ -13,6 +13,7 @@ import { cursorField, forbidden, nextCursor, pageOf } from '../common/answers.ts
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { allowedOfGateway } from '../tenancy/common/allowed-actions.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { reference } from '../openapi/schema.ts'
 
 const tag = 'Sign-in'
 /** In the place of a user's id: the operator, who signed in without one. */
@@ -50,7 +51,7 @@ const whoAmI = withQuery(() => z.strictObject({}), {
   paths: ['/sign-in/session'],
   auth: 'key',
   tag,
-  answer: 'SignInSession',
+  answer: reference('SignInSession'),
   operationId: 'getSession',
   summary: 'Who calls: user, role, teams, and the session if there is one',
   async handle(_, { caller }) {
@@ -84,7 +85,7 @@ const list = withQuery(listQuery, {
   paths: ['/sign-in/sessions'],
   auth: 'key',
   tag,
-  answer: 'SessionList',
+  answer: reference('SessionList'),
   operationId: 'listSessions',
   summary: 'Sessions that have not ended, newest first',
   failures: [403],
@@ -106,7 +107,7 @@ const revoke = withQuery(() => z.strictObject({}), {
   paths: ['/sign-in/sessions/{id}'],
   auth: 'key',
   tag,
-  answer: 'RevokedSessions',
+  answer: reference('RevokedSessions'),
   operationId: 'revokeSession',
   summary: 'End one session, on every replica within a second',
   failures: [403, 404],
@@ -131,7 +132,7 @@ const revokeAll = withBody(revokeAllBody, {
   paths: ['/sign-in/sessions/revoke-all'],
   auth: 'key',
   tag,
-  answer: 'RevokedSessions',
+  answer: reference('RevokedSessions'),
   operationId: 'revokeSessions',
   summary: 'End all sessions of a user: sign out everywhere',
   failures: [403],

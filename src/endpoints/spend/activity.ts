@@ -7,7 +7,7 @@ import type { KeyRecord } from '../../core/tenancy/keys.ts'
 import { addUsageSums, noUsage, subtractUsageSums } from '../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageQuery, UsageScope, UsageSums } from '../../core/ledger/usage-report.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { topSpendersFor, keyIdOf, keysById, shownMetrics, teamAliases, usageFor } from './common/access.ts'
 import { daySpanDoc, daySpanOf, dayText, spanFields } from '../common/date-span.ts'
 import { lazy } from '../../lib/lazy.ts'
@@ -84,7 +84,7 @@ function activityEndpoint(kind: EntityKind): Endpoint {
         page: { schema: { type: 'integer', default: 1 }, description: 'From 1.' },
         page_size: { schema: { type: 'integer', default: 31, maximum: pageDaysMax }, description: 'Days a page.' },
       },
-      success: json('DailyActivity'),
+      success: json(reference('DailyActivity')),
       failures: [403],
     },
     async handle(request, services, caller) {

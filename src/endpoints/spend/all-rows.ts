@@ -9,7 +9,7 @@ import { subtractUsageSums } from '../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageQuery, UsageSums } from '../../core/ledger/usage-report.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { followedRows } from './spend-logs.ts'
 import { topSpendersFor, dollars, keyIdOf, keysById, usageFor } from './common/access.ts'
 import { daySpanOf, dayText, spanDoc, spanFields } from '../common/date-span.ts'
@@ -56,7 +56,7 @@ export const allSpendLogs: Endpoint = {
         description: 'With both dates: true = sums by day, false = rows.',
       },
     },
-    success: json('AllSpendLogs'),
+    success: json(reference('AllSpendLogs')),
     failures: [403],
   },
   async handle(request, services, caller) {

@@ -13,6 +13,7 @@ import { visibleUsage } from './common/access.ts'
 import { forbidden } from '../common/answers.ts'
 import { rangeOf, spanFields } from '../common/date-span.ts'
 import { withQuery } from '../common/json-endpoint.ts'
+import { reference } from '../openapi/schema.ts'
 
 const one = '/spend/logs/{request_id}/bodies'
 const nothing = lazy(() => z.strictObject({}))
@@ -83,7 +84,7 @@ const read = withQuery(nothing, {
   paths: [one],
   auth: 'key',
   tag: 'Spend',
-  answer: 'CallBodies',
+  answer: reference('CallBodies'),
   operationId: 'getCallBodies',
   summary:
     'The request and the answer of a call, where they are stored; administrators who read those of others are audited',
@@ -114,7 +115,7 @@ const detail = withQuery(
     paths: ['/spend/logs/ui/{request_id}'],
     auth: 'key',
     tag: 'Spend',
-    answer: 'SpendLogDetail',
+    answer: reference('SpendLogDetail'),
     operationId: 'getSpendLog',
     summary: "One row of the ledger with its request and answer, where they are stored, under LiteLLM's names",
     failures: [404],
@@ -152,7 +153,7 @@ const remove = withQuery(nothing, {
   paths: [one],
   auth: 'key',
   tag: 'Spend',
-  answer: 'DeletedBodies',
+  answer: reference('DeletedBodies'),
   operationId: 'deleteCallBodies',
   summary: 'Delete the stored request and answer of a call; its row in the ledger stays',
   failures: [403, 404],
@@ -178,7 +179,7 @@ const removeAll = withQuery(
     paths: ['/spend/logs/bodies'],
     auth: 'key',
     tag: 'Spend',
-    answer: 'DeletedBodies',
+    answer: reference('DeletedBodies'),
     operationId: 'deleteAllCallBodies',
     summary: 'Delete the stored requests and answers of a key, a user or a team, as far as the caller may see them',
     failures: [403],

@@ -14,7 +14,7 @@ import type { Usage } from '../../core/usage/usage.ts'
 import { tokenCounter } from '../../formats/token-counter.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { dollars } from './common/access.ts'
 import { lazy } from '../../lib/lazy.ts'
 
@@ -96,7 +96,7 @@ const costEstimate: Endpoint = {
     summary: 'What a call would cost the caller: by tokens, by a usage, or by the body of a chat',
     tag: 'Spend',
     request: estimateBody,
-    success: json('CostEstimate'),
+    success: json(reference('CostEstimate')),
     failures: [404],
   },
   async handle(request, services, caller) {
@@ -134,7 +134,7 @@ const spendCalculate: Endpoint = {
     summary: 'What a completion cost, by its `usage`, or what messages would cost as input',
     tag: 'Spend',
     request: calculateBody,
-    success: json('CalculatedSpend'),
+    success: json(reference('CalculatedSpend')),
     failures: [404],
   },
   async handle(request, services, caller) {

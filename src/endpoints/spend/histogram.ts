@@ -5,7 +5,7 @@ import type { HistogramBar } from '../../core/ledger/call-histogram.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { dateTime, described, integer, json, listOf, oneOf, shape, text } from '../openapi/schema.ts'
+import { dateTime, described, integer, json, listOf, oneOf, reference, shape, text } from '../openapi/schema.ts'
 import { followedRows, rowFilter, rowFilterDoc, withKeyId } from './spend-logs.ts'
 
 const [barsDefault, barsMax] = [60, 240]
@@ -60,7 +60,7 @@ export const spendHistogram: Endpoint = {
         description: 'Parts of the span. Days, where they are counted in place of rows, are no more than these.',
       },
     },
-    success: json('SpendHistogram'),
+    success: json(reference('SpendHistogram')),
     schemas: { SpendHistogram: histogramSchema },
     failures: [403],
   },

@@ -5,7 +5,7 @@ import type { Endpoint } from '../../core/endpoint.ts'
 import { addUsageSums, noUsage } from '../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageScope, UsageSums } from '../../core/ledger/usage-report.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { dollars, keyIdOf, keysById, teamAliases, usageFor } from './common/access.ts'
 import { otherId, reportGroups } from './common/report-groups.ts'
 import { chartDayText, daySpanDoc, daySpanOf, dayText, spanFields } from '../common/date-span.ts'
@@ -47,7 +47,7 @@ const spendReport: Endpoint = {
       team_id: { schema: { type: 'string' }, description: 'Only this team.' },
       customer_id: { schema: { type: 'string' }, description: 'Only this customer.' },
     },
-    success: json('SpendReport'),
+    success: json(reference('SpendReport')),
     failures: [403],
   },
   async handle(request, services, caller) {
@@ -147,7 +147,7 @@ const globalActivity: Endpoint = {
     summary: 'Requests and tokens by day, oldest first; a key sees its own',
     tag: 'Spend',
     query: daySpanDoc,
-    success: json('GlobalActivity'),
+    success: json(reference('GlobalActivity')),
   },
   async handle(request, services, caller) {
     const span = daySpanOf(readQuery(request, activityQuery()), services.clock.epochMs())
@@ -168,7 +168,7 @@ const globalModelActivity: Endpoint = {
     summary: `Requests and tokens by day for the ${modelsShown} models that were asked most; a key sees its own`,
     tag: 'Spend',
     query: daySpanDoc,
-    success: json('GlobalModelActivity'),
+    success: json(reference('GlobalModelActivity')),
   },
   async handle(request, services, caller) {
     const span = daySpanOf(readQuery(request, activityQuery()), services.clock.epochMs())

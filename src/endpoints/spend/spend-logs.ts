@@ -10,7 +10,7 @@ import type { CallOrder } from '../../core/ledger/ledger.ts'
 import type { FollowedRows } from '../../core/ledger/ledger-tail.ts'
 import { shownFields } from '../../core/ledger/shown-call.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { checkRequestedKey, keyIdOf, keyIdsOf, visibleUsage } from './common/access.ts'
 import { rangeOf, spanDoc, spanFields } from '../common/date-span.ts'
 import { lazy } from '../../lib/lazy.ts'
@@ -143,7 +143,7 @@ export const spendLogs: Endpoint = {
         description: '`asc` = the oldest, least or first one of the alphabet first.',
       },
     },
-    success: json('SpendLogs'),
+    success: json(reference('SpendLogs')),
     failures: [400, 403],
   },
   async handle(request, services, caller) {

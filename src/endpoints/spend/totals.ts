@@ -7,11 +7,12 @@ import type { KeyRecord } from '../../core/tenancy/keys.ts'
 import { subtractUsageSums } from '../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageScope, UsageSums } from '../../core/ledger/usage-report.ts'
 import { readJsonAs, readQuery } from '../common/checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { topSpendersFor, dollars, keyIdOf, keysById, teamAliases, usageFor } from './common/access.ts'
 import { allDays, daySpanDoc, daySpanOf, dayText, spanFields } from '../common/date-span.ts'
 import type { DaySpan } from '../common/date-span.ts'
 import { lazy } from '../../lib/lazy.ts'
+import type { Schema } from '../openapi/schema.ts'
 
 const rowsMax = 1000
 const limitField = lazy(() => z.coerce.number().int().min(1).max(rowsMax))
@@ -27,7 +28,7 @@ interface TotalsList {
   readonly operationId: string
   readonly summary: string
   /** The schema of the answer. */
-  readonly answer: string
+  readonly answer: Schema
   readonly scope: UsageScope
   readonly field: UsageField
   /** `all` = everything that is kept, unless dates are given. `month` = the last 30 days. */
@@ -55,7 +56,7 @@ const lists: readonly TotalsList[] = [
     path: '/spend/keys',
     operationId: 'listKeySpend',
     summary: 'What each key has spent',
-    answer: 'KeySpendList',
+    answer: reference('KeySpendList'),
     scope: 'key',
     field: 'key_id',
     span: 'all',
@@ -74,7 +75,7 @@ const lists: readonly TotalsList[] = [
     path: '/spend/users',
     operationId: 'listUserSpend',
     summary: 'What each user has spent',
-    answer: 'UserSpendList',
+    answer: reference('UserSpendList'),
     scope: 'key',
     field: 'user_id',
     span: 'all',
@@ -85,7 +86,7 @@ const lists: readonly TotalsList[] = [
     path: '/spend/tags',
     operationId: 'listTagSpend',
     summary: 'What was spent for each tag; a call with several tags counts in each',
-    answer: 'TagSpendList',
+    answer: reference('TagSpendList'),
     scope: 'tag',
     field: 'entity',
     span: 'all',
@@ -102,7 +103,7 @@ const lists: readonly TotalsList[] = [
     path: '/global/spend/tags',
     operationId: 'listGlobalTagSpend',
     summary: 'What was spent for each tag',
-    answer: 'GlobalTagSpend',
+    answer: reference('GlobalTagSpend'),
     scope: 'tag',
     field: 'entity',
     span: 'month',
@@ -119,7 +120,7 @@ const lists: readonly TotalsList[] = [
     path: '/global/spend/all_tag_names',
     operationId: 'listTagNames',
     summary: 'The tags of calls',
-    answer: 'TagNames',
+    answer: reference('TagNames'),
     scope: 'tag',
     field: 'entity',
     span: 'all',
@@ -130,7 +131,7 @@ const lists: readonly TotalsList[] = [
     path: '/global/spend/keys',
     operationId: 'listGlobalKeySpend',
     summary: 'The keys that have spent most',
-    answer: 'GlobalKeySpendList',
+    answer: reference('GlobalKeySpendList'),
     scope: 'key',
     field: 'key_id',
     span: 'month',
@@ -147,7 +148,7 @@ const lists: readonly TotalsList[] = [
     path: '/global/spend/models',
     operationId: 'listGlobalModelSpend',
     summary: 'The models for which most was spent',
-    answer: 'GlobalModelSpendList',
+    answer: reference('GlobalModelSpendList'),
     scope: 'total',
     field: 'model',
     span: 'month',
@@ -158,7 +159,7 @@ const lists: readonly TotalsList[] = [
     path: '/global/spend/provider',
     operationId: 'listGlobalProviderSpend',
     summary: 'What was spent at each provider',
-    answer: 'GlobalProviderSpendList',
+    answer: reference('GlobalProviderSpendList'),
     scope: 'total',
     field: 'provider',
     span: 'month',
@@ -223,7 +224,7 @@ const globalSpend: Endpoint = {
     operationId: 'getGlobalSpend',
     summary: 'What was spent since the oldest day that is kept; a key sees its own',
     tag: 'Spend',
-    success: json('GlobalSpend'),
+    success: json(reference('GlobalSpend')),
   },
   async handle(_request, services, caller) {
     const [sum] = await spentOn(services, caller!, { ...allDays, groups: [] })
@@ -250,7 +251,7 @@ const globalSpendLogs: Endpoint = {
     summary: 'What was spent on each day, oldest first; a key sees its own',
     tag: 'Spend',
     query: daySpanDoc,
-    success: json('DailySpendList'),
+    success: json(reference('DailySpendList')),
   },
   async handle(request, services, caller) {
     const query = readQuery(request, z.strictObject(spanFields()))
@@ -284,7 +285,7 @@ const globalSpendTeams: Endpoint = {
     summary: 'What each team has spent, by day and in all; a key sees its own',
     tag: 'Spend',
     query: daySpanDoc,
-    success: json('GlobalTeamSpend'),
+    success: json(reference('GlobalTeamSpend')),
   },
   async handle(request, services, caller) {
     const query = readQuery(request, z.strictObject(spanFields()))
@@ -338,7 +339,7 @@ const globalSpendEndUsers: Endpoint = {
     tag: 'Spend',
     request: endUsersBody,
     requestOptional: true,
-    success: json('GlobalEndUserSpendList'),
+    success: json(reference('GlobalEndUserSpendList')),
     failures: [403],
   },
   async handle(request, services, caller) {

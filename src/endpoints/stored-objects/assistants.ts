@@ -19,6 +19,7 @@ import type { ObjectPath } from './common/object-endpoints.ts'
 import { ownerOf, storingIdOf } from '../../core/caller.ts'
 import { pathsOf } from './common/paths.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { reference } from '../openapi/schema.ts'
 
 const assistantFields = lazy(() => ({
   name: z.string().max(256).nullish(),
@@ -40,7 +41,11 @@ const create: Endpoint = {
   auth: 'key',
   takesRequest: true,
   doc: doc(
-    { operationId: 'createAssistant', summary: 'Create an assistant on any chat model', answer: 'Assistant' },
+    {
+      operationId: 'createAssistant',
+      summary: 'Create an assistant on any chat model',
+      answer: reference('Assistant'),
+    },
     { request: createBody, failures: [403, 404] },
   ),
   async handle(request, services, caller) {
@@ -76,7 +81,7 @@ const list: Endpoint = {
     {
       operationId: 'listAssistants',
       summary: 'The assistants of this key; with the master key, all',
-      answer: 'AssistantList',
+      answer: reference('AssistantList'),
     },
     { query: pageParameters },
   ),
@@ -98,7 +103,7 @@ const modify: Endpoint = {
     {
       operationId: 'updateAssistant',
       summary: 'Change an assistant; only the fields sent change',
-      answer: 'Assistant',
+      answer: reference('Assistant'),
     },
     { request: modifyBody, requestOptional: true, failures: [403] },
   ),
@@ -124,11 +129,11 @@ const modify: Endpoint = {
 export const assistantEndpoints: readonly Endpoint[] = [
   list,
   create,
-  retrieveEndpoint(one, { operationId: 'getAssistant', summary: 'An assistant', answer: 'Assistant' }),
+  retrieveEndpoint(one, { operationId: 'getAssistant', summary: 'An assistant', answer: reference('Assistant') }),
   modify,
   deleteEndpoint(one, {
     operationId: 'deleteAssistant',
     summary: 'Delete an assistant; its threads and runs stay',
-    answer: 'DeletedAssistant',
+    answer: reference('DeletedAssistant'),
   }),
 ]

@@ -13,7 +13,7 @@ import { aboutObject, deploymentOf, findRecord, isIntent, notFound, upstreamPath
 import { findInputFile, listedBatch, startBatch, startedBatch } from '../../files/start-batch.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { checkJson, readQuery } from '../common/checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { pathsOf } from './common/paths.ts'
 import { lazy } from '../../lib/lazy.ts'
 
@@ -43,7 +43,7 @@ const create: Endpoint = {
   doc: doc({
     operationId: 'createBatch',
     summary: 'Run the requests of a file that was sent with the purpose `batch`',
-    success: json('Batch'),
+    success: json(reference('Batch')),
     request: createBody,
   }),
   handle(request, services, caller) {
@@ -101,7 +101,7 @@ const retrieve: Endpoint = {
   doc: doc({
     operationId: 'getBatch',
     summary: 'A batch, as its upstream sees it now',
-    success: json('Batch'),
+    success: json(reference('Batch')),
   }),
   handle: (request, services, caller) =>
     aboutBatch({ request, services, caller: caller! }, '/v1/batches/{batch_id}', (record, call) =>
@@ -116,7 +116,7 @@ const cancel: Endpoint = {
   doc: doc({
     operationId: 'cancelBatch',
     summary: 'Cancel a batch that has not ended',
-    success: json('Batch'),
+    success: json(reference('Batch')),
   }),
   handle: (request, services, caller) =>
     aboutBatch({ request, services, caller: caller! }, '/v1/batches/{batch_id}/cancel', async (record, call) => {
@@ -139,7 +139,7 @@ const remove: Endpoint = {
   doc: doc({
     operationId: 'deleteBatch',
     summary: 'Forget a batch that has ended; its files stay, and its upstream is not asked',
-    success: json('DeletedBatch'),
+    success: json(reference('DeletedBatch')),
   }),
   handle: (request, services, caller) =>
     services.callObjects(request, caller!, {
@@ -177,7 +177,7 @@ const list: Endpoint = {
       after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
       limit: { schema: { type: 'integer', default: 20, minimum: 1, maximum: 100 }, description: 'Batches a page.' },
     },
-    success: json('BatchList'),
+    success: json(reference('BatchList')),
   }),
   handle: (request, services, caller) =>
     services.callObjects(request, caller!, {

@@ -15,7 +15,7 @@ import { lazy } from '../../lib/lazy.ts'
 import { absent } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { bytes, json } from '../openapi/schema.ts'
+import { bytes, json, reference } from '../openapi/schema.ts'
 import {
   conversationPath,
   conversationTag as tag,
@@ -160,7 +160,7 @@ const ask: Endpoint = {
     operationId: 'createConversationMessage',
     summary: 'Ask: the answers are made in the background, and can be followed as they come',
     request: answersBody,
-    success: json('ConversationAnswers'),
+    success: json(reference('ConversationAnswers')),
     failures: [403, 409],
   },
   async handle(request, services, caller): Promise<Answer> {
@@ -206,7 +206,7 @@ const answerAgain = withBody(
     paths: [`${conversationPath}/messages/{message_id}/answers`],
     auth: 'key',
     tag,
-    answer: 'ConversationAnswers',
+    answer: reference('ConversationAnswers'),
     operationId: 'createConversationAnswers',
     summary: 'Answer a question again, by the same model or another',
     failures: [403, 409],
@@ -230,7 +230,7 @@ const stop = withQuery(nothing, {
   paths: [`${conversationPath}/messages/{message_id}/stop`],
   auth: 'key',
   tag,
-  answer: 'ConversationMessage',
+  answer: reference('ConversationMessage'),
   operationId: 'stopConversationAnswer',
   summary: 'Stop an answer; what has come of it is kept',
   async handle(_, context) {

@@ -17,6 +17,7 @@ import {
   shownConversation,
   shownMessage,
 } from './common/conversations.ts'
+import { reference } from '../openapi/schema.ts'
 
 const settingsFields = lazy(() =>
   z.strictObject({
@@ -43,7 +44,7 @@ const list = withQuery(
     paths: [conversationsPath],
     auth: 'key',
     tag,
-    answer: 'ConversationList',
+    answer: reference('ConversationList'),
     operationId: 'listConversations',
     summary: "The caller's conversations, latest first; a search may end early, and goes on at `next_cursor`",
     async handle({ search, limit, cursor }, { services, caller }) {
@@ -62,7 +63,7 @@ const create = withBody(
     paths: [conversationsPath],
     auth: 'key',
     tag,
-    answer: 'Conversation',
+    answer: reference('Conversation'),
     operationId: 'createConversation',
     summary: 'Begin a conversation',
     async handle(given, { services, caller }) {
@@ -79,7 +80,7 @@ const get = withQuery(nothing, {
   paths: [conversationPath],
   auth: 'key',
   tag,
-  answer: 'ConversationWithMessages',
+  answer: reference('ConversationWithMessages'),
   operationId: 'getConversation',
   summary: 'A conversation with the tree of its messages',
   async handle(_, context) {
@@ -105,7 +106,7 @@ const change = withBody(
     paths: [conversationPath],
     auth: 'key',
     tag,
-    answer: 'Conversation',
+    answer: reference('Conversation'),
     operationId: 'updateConversation',
     summary: 'Rename a conversation, change how it is answered, or which branch is shown',
     failures: [409],
@@ -124,7 +125,7 @@ const remove = withQuery(nothing, {
   paths: [conversationPath],
   auth: 'key',
   tag,
-  answer: 'DeletedConversations',
+  answer: reference('DeletedConversations'),
   operationId: 'deleteConversation',
   summary: 'Delete a conversation; answers under way end',
   async handle(_, { request, services, caller }) {
@@ -139,7 +140,7 @@ const removeAll = withQuery(nothing, {
   paths: [conversationsPath],
   auth: 'key',
   tag,
-  answer: 'DeletedConversations',
+  answer: reference('DeletedConversations'),
   operationId: 'deleteConversations',
   summary: "Delete all of the caller's conversations",
   handle: async (_, { services, caller }) => ({ deleted: await services.conversations.deleteAll(ownerOf(caller)) }),
@@ -158,7 +159,7 @@ const preferences = withQuery(nothing, {
   paths: ['/chat/settings'],
   auth: 'key',
   tag,
-  answer: 'ChatSettings',
+  answer: reference('ChatSettings'),
   operationId: 'getChatSettings',
   summary: "How long the caller's conversations are kept",
   handle: (_, context) => shownPreferences(context),
@@ -171,7 +172,7 @@ const changePreferences = withBody(
     paths: ['/chat/settings'],
     auth: 'key',
     tag,
-    answer: 'ChatSettings',
+    answer: reference('ChatSettings'),
     operationId: 'updateChatSettings',
     summary: "Change how long the caller's conversations are kept after their last message; null = until deleted",
     async handle({ retention_days: days }, context) {
@@ -187,7 +188,7 @@ const exported = withQuery(
     paths: [`${conversationPath}/export`],
     auth: 'key',
     tag,
-    answer: 'ExportedConversation',
+    answer: reference('ExportedConversation'),
     operationId: 'exportConversation',
     summary: 'A conversation to keep elsewhere: the whole tree as JSON, or the branch shown as Markdown',
     async handle({ format }, context) {

@@ -22,7 +22,7 @@ import {
 } from '../../files/objects.ts'
 import { sendFile, upstreamFor } from '../../files/send-file.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { bytes, json } from '../openapi/schema.ts'
+import { bytes, json, reference } from '../openapi/schema.ts'
 import { pathsOf } from './common/paths.ts'
 import { lazy } from '../../lib/lazy.ts'
 
@@ -45,7 +45,7 @@ const create: Endpoint = {
   doc: doc({
     operationId: 'createFile',
     summary: 'Send a file to an upstream; the lines of a batch are checked and name models as everywhere',
-    success: json('File'),
+    success: json(reference('File')),
     requestType: 'multipart/form-data',
     request: {
       type: 'object',
@@ -103,7 +103,7 @@ const list: Endpoint = {
       order: { schema: { enum: ['asc', 'desc'], default: 'desc' }, description: 'By the time of creation.' },
       purpose: { schema: { type: 'string' }, description: 'Only files with this purpose.' },
     },
-    success: json('FileList'),
+    success: json(reference('FileList')),
   },
   async handle(request, services, caller) {
     const query = readQuery(request, listQuery())
@@ -165,7 +165,7 @@ const retrieve: Endpoint = {
   doc: doc({
     operationId: 'getFile',
     summary: 'A file, as its upstream sees it now',
-    success: json('File'),
+    success: json(reference('File')),
   }),
   handle: (request, services, caller) =>
     aboutFile({ request, services, caller: caller! }, '/v1/files/{file_id}', async ({ record, about }) => {
@@ -184,7 +184,7 @@ const remove: Endpoint = {
   doc: doc({
     operationId: 'deleteFile',
     summary: 'Delete a file at its upstream',
-    success: json('DeletedFile'),
+    success: json(reference('DeletedFile')),
   }),
   handle: (request, services, caller) =>
     aboutFile({ request, services, caller: caller! }, '/v1/files/{file_id}', async ({ record, about }) => {

@@ -4,7 +4,7 @@ import { currentRun, outputsBody, runBody, threadAndRunBody } from '../../assist
 import { cancelRun, continueRun, findRun, startRun, startThreadAndRun } from '../../assistants/start-run.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
-import { jsonOrEvents } from '../openapi/schema.ts'
+import { jsonOrEvents, reference } from '../openapi/schema.ts'
 import { docUnder, findThread, metadataEndpoint, retrieveEndpoint } from './common/object-endpoints.ts'
 import type { FindObject, ObjectPath } from './common/object-endpoints.ts'
 import { listObjects, pageParameters, readAssistantJson } from './common/object-requests.ts'
@@ -12,7 +12,7 @@ import { pathsOf } from './common/paths.ts'
 
 const paths = (rest: string) => pathsOf(`/threads/{thread_id}/runs${rest}`)
 const doc = docUnder('Threads')
-const runOrEvents = { success: jsonOrEvents('Run', 'RunStream'), headers: ['x-request-id'] }
+const runOrEvents = { success: jsonOrEvents(reference('Run'), reference('RunStream')), headers: ['x-request-id'] }
 
 const create: Endpoint = {
   method: 'POST',
@@ -22,7 +22,7 @@ const create: Endpoint = {
     {
       operationId: 'createRun',
       summary: 'Run an assistant on a thread; `stream: true` = server-sent events',
-      answer: 'Run',
+      answer: reference('Run'),
     },
     { ...runOrEvents, request: runBody, failures: [403] },
   ),
@@ -41,7 +41,7 @@ const createWithThread: Endpoint = {
     {
       operationId: 'createThreadAndRun',
       summary: 'Create a thread and run an assistant on it; `stream: true` = server-sent events',
-      answer: 'Run',
+      answer: reference('Run'),
     },
     { ...runOrEvents, request: threadAndRunBody, failures: [403, 404] },
   ),
@@ -59,7 +59,10 @@ const list: Endpoint = {
   method: 'GET',
   paths: paths(''),
   auth: 'key',
-  doc: doc({ operationId: 'listRuns', summary: 'The runs of a thread', answer: 'RunList' }, { query: pageParameters }),
+  doc: doc(
+    { operationId: 'listRuns', summary: 'The runs of a thread', answer: reference('RunList') },
+    { query: pageParameters },
+  ),
   async handle(request, services, caller) {
     const thread = await findThread(request, services, caller!)
     return listObjects(request, services, { kind: 'run', keyId: null, parentId: thread.id }, run =>
@@ -74,7 +77,7 @@ const cancel: Endpoint = {
   method: 'POST',
   paths: paths('/{run_id}/cancel'),
   auth: 'key',
-  doc: doc({ operationId: 'cancelRun', summary: 'Cancel a run', answer: 'Run' }, { failures: [400] }),
+  doc: doc({ operationId: 'cancelRun', summary: 'Cancel a run', answer: reference('Run') }, { failures: [400] }),
   async handle(request, services, caller) {
     const run = await runOf(request, services, caller!)
     return jsonAnswer((await cancelRun(services, run)).body)
@@ -89,7 +92,7 @@ const submitToolOutputs: Endpoint = {
     {
       operationId: 'submitToolOutputs',
       summary: 'Give a run the outputs of all the tools that it waits for; `stream: true` = server-sent events',
-      answer: 'Run',
+      answer: reference('Run'),
     },
     { ...runOrEvents, request: outputsBody },
   ),
@@ -105,7 +108,7 @@ const steps: Endpoint = {
   paths: paths('/{run_id}/steps'),
   auth: 'key',
   doc: doc(
-    { operationId: 'listRunSteps', summary: 'The steps of a run', answer: 'RunStepList' },
+    { operationId: 'listRunSteps', summary: 'The steps of a run', answer: reference('RunStepList') },
     { query: pageParameters },
   ),
   async handle(request, services, caller) {
@@ -131,10 +134,14 @@ export const runEndpoints: readonly Endpoint[] = [
   create,
   createWithThread,
   list,
-  retrieveEndpoint(one, { operationId: 'getRun', summary: 'A run', answer: 'Run' }),
-  metadataEndpoint(one, { operationId: 'updateRun', summary: 'Change the metadata of a run', answer: 'Run' }),
+  retrieveEndpoint(one, { operationId: 'getRun', summary: 'A run', answer: reference('Run') }),
+  metadataEndpoint(one, {
+    operationId: 'updateRun',
+    summary: 'Change the metadata of a run',
+    answer: reference('Run'),
+  }),
   cancel,
   submitToolOutputs,
   steps,
-  retrieveEndpoint(oneStep, { operationId: 'getRunStep', summary: 'A step of a run', answer: 'RunStep' }),
+  retrieveEndpoint(oneStep, { operationId: 'getRunStep', summary: 'A step of a run', answer: reference('RunStep') }),
 ]

@@ -15,6 +15,7 @@ import { messageBody, newMessage } from '../../assistants/message-object.ts'
 import { threadFields, workId } from '../../assistants/run-object.ts'
 import { appendToThread, newThread } from '../../assistants/thread-object.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { reference } from '../openapi/schema.ts'
 
 const createBody = lazy(() => z.strictObject(threadFields()))
 const modifyThreadBody = lazy(() => z.strictObject({ metadata: metadataField(), tool_resources: toolResourcesField() }))
@@ -27,7 +28,7 @@ const create: Endpoint = {
   auth: 'key',
   takesRequest: true,
   doc: doc(
-    { operationId: 'createThread', summary: 'Create a thread', answer: 'Thread' },
+    { operationId: 'createThread', summary: 'Create a thread', answer: reference('Thread') },
     { request: createBody, requestOptional: true },
   ),
   async handle(request, services, caller) {
@@ -45,7 +46,11 @@ const list: Endpoint = {
   paths: pathsOf('/threads'),
   auth: 'key',
   doc: doc(
-    { operationId: 'listThreads', summary: 'The threads of this key; with the master key, all', answer: 'ThreadList' },
+    {
+      operationId: 'listThreads',
+      summary: 'The threads of this key; with the master key, all',
+      answer: reference('ThreadList'),
+    },
     { query: pageParameters },
   ),
   handle: (request, services, caller) => listObjects(request, services, { kind: 'thread', keyId: ownerOf(caller!) }),
@@ -60,7 +65,7 @@ const remove: Endpoint = {
   doc: doc({
     operationId: 'deleteThread',
     summary: 'Delete a thread with its messages and runs',
-    answer: 'DeletedThread',
+    answer: reference('DeletedThread'),
   }),
   async handle(request, services, caller) {
     const thread = await findThread(request, services, caller!)
@@ -86,7 +91,7 @@ const addMessage: Endpoint = {
   auth: 'key',
   takesRequest: true,
   doc: doc(
-    { operationId: 'createThreadMessage', summary: 'Add a message to a thread', answer: 'ThreadMessage' },
+    { operationId: 'createThreadMessage', summary: 'Add a message to a thread', answer: reference('ThreadMessage') },
     { request: messageBody },
   ),
   async handle(request, services, caller) {
@@ -107,7 +112,7 @@ const listMessages: Endpoint = {
   paths: messagePaths(''),
   auth: 'key',
   doc: doc(
-    { operationId: 'listThreadMessages', summary: 'The messages of a thread', answer: 'ThreadMessageList' },
+    { operationId: 'listThreadMessages', summary: 'The messages of a thread', answer: reference('ThreadMessageList') },
     {
       query: {
         ...pageParameters,
@@ -135,10 +140,10 @@ const oneMessage: ObjectPath = {
 export const threadEndpoints: readonly Endpoint[] = [
   create,
   list,
-  retrieveEndpoint(oneThread, { operationId: 'getThread', summary: 'A thread', answer: 'Thread' }),
+  retrieveEndpoint(oneThread, { operationId: 'getThread', summary: 'A thread', answer: reference('Thread') }),
   metadataEndpoint(
     oneThread,
-    { operationId: 'updateThread', summary: 'Change the metadata of a thread', answer: 'Thread' },
+    { operationId: 'updateThread', summary: 'Change the metadata of a thread', answer: reference('Thread') },
     modifyThreadBody,
   ),
   remove,
@@ -147,16 +152,16 @@ export const threadEndpoints: readonly Endpoint[] = [
   retrieveEndpoint(oneMessage, {
     operationId: 'getThreadMessage',
     summary: 'A message of a thread',
-    answer: 'ThreadMessage',
+    answer: reference('ThreadMessage'),
   }),
   metadataEndpoint(oneMessage, {
     operationId: 'updateThreadMessage',
     summary: 'Change the metadata of a message',
-    answer: 'ThreadMessage',
+    answer: reference('ThreadMessage'),
   }),
   deleteEndpoint(oneMessage, {
     operationId: 'deleteThreadMessage',
     summary: 'Delete a message of a thread',
-    answer: 'DeletedThreadMessage',
+    answer: reference('DeletedThreadMessage'),
   }),
 ]

@@ -12,7 +12,7 @@ import type { ConfiguredObject } from '../../core/objects/configured-objects.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { dateOf, prepareChange } from '../common/configured-change.ts'
 import { lazy } from '../../lib/lazy.ts'
 
@@ -130,7 +130,7 @@ const groupNew: Endpoint = {
     operationId: 'createAccessGroup',
     summary: 'Give a set of models a name, which keys and teams list as a model',
     request: newBody,
-    success: json('ChangedAccessGroup'),
+    success: json(reference('ChangedAccessGroup')),
     failures: [403, 409],
   },
   async handle(request, services, caller) {
@@ -157,7 +157,12 @@ const groupList: Endpoint = {
   method: 'GET',
   paths: ['/access_group/list'],
   auth: 'viewer',
-  doc: { tag, operationId: 'listAccessGroups', summary: 'All access groups', success: json('AccessGroupInfoList') },
+  doc: {
+    tag,
+    operationId: 'listAccessGroups',
+    summary: 'All access groups',
+    success: json(reference('AccessGroupInfoList')),
+  },
   handle: (_request, services) =>
     jsonAnswer({
       access_groups: Object.keys(services.current.settings.accessGroups).map(name => groupInfoOf(services, name)),
@@ -168,7 +173,7 @@ const groupInfo: Endpoint = {
   method: 'GET',
   paths: ['/access_group/{access_group}/info'],
   auth: 'viewer',
-  doc: { tag, operationId: 'getAccessGroup', summary: 'One access group', success: json('AccessGroupInfo') },
+  doc: { tag, operationId: 'getAccessGroup', summary: 'One access group', success: json(reference('AccessGroupInfo')) },
   handle({ params }, services) {
     const name = params.access_group!
     if (!Object.hasOwn(services.current.settings.accessGroups, name)) find(services, one => one.name === name, name)
@@ -185,7 +190,7 @@ const groupUpdate: Endpoint = {
     operationId: 'updateAccessGroup',
     summary: 'Replace the models of a group',
     request: updateBody,
-    success: json('ChangedAccessGroup'),
+    success: json(reference('ChangedAccessGroup')),
     failures: [403, 409],
   },
   async handle(request, services, caller) {
@@ -207,7 +212,7 @@ const groupDelete: Endpoint = {
     tag,
     operationId: 'deleteAccessGroup',
     summary: 'Delete a group; keys that list it lose its models',
-    success: json('DeletedAccessGroup'),
+    success: json(reference('DeletedAccessGroup')),
     failures: [403, 409],
   },
   async handle({ params }, services, caller) {
@@ -234,7 +239,7 @@ const unifiedCreate: Endpoint = {
     operationId: 'createUnifiedAccessGroup',
     summary: 'The same with an id; 201',
     request: unifiedNew,
-    success: json('AccessGroup'),
+    success: json(reference('AccessGroup')),
     failures: [403, 409],
     successStatus: 201,
   },
@@ -266,7 +271,7 @@ const unifiedList: Endpoint = {
     tag,
     operationId: 'listUnifiedAccessGroups',
     summary: 'The access groups made by API',
-    success: json('AccessGroups'),
+    success: json(reference('AccessGroups')),
   },
   handle: (_request, services) => jsonAnswer(stored(services).map(shown)),
 }
@@ -281,7 +286,7 @@ const unifiedGet: Endpoint = {
     tag,
     operationId: 'getUnifiedAccessGroup',
     summary: 'One access group by its id',
-    success: json('AccessGroup'),
+    success: json(reference('AccessGroup')),
   },
   handle: ({ params }, services) => jsonAnswer(shown(byId(services, params.access_group_id!))),
 }
@@ -295,7 +300,7 @@ const unifiedChange: Endpoint = {
     operationId: 'updateUnifiedAccessGroup',
     summary: 'Change an access group; only the fields sent change',
     request: unifiedUpdate,
-    success: json('AccessGroup'),
+    success: json(reference('AccessGroup')),
     failures: [403, 409],
   },
   async handle(request, services, caller) {

@@ -8,6 +8,7 @@ import type { AuditEntry } from '../../core/tenancy/tenancy.ts'
 import { cursorField, pageFields, pageOf } from '../common/answers.ts'
 import { withQuery } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { reference } from '../openapi/schema.ts'
 
 const shown = (entry: AuditEntry) => ({
   id: entry.id,
@@ -39,7 +40,7 @@ const auditList = withQuery(listQuery, {
   paths: ['/audit'],
   auth: 'viewer',
   tag: 'Audit',
-  answer: 'AuditLog',
+  answer: reference('AuditLog'),
   operationId: 'listAuditLog',
   summary: 'Changes of keys, teams, users and the like, newest first',
   async handle(query, { services }) {
@@ -65,7 +66,7 @@ const auditOne = withQuery(() => z.strictObject({}), {
   paths: ['/audit/{id}'],
   auth: 'viewer',
   tag: 'Audit',
-  answer: 'AuditEntry',
+  answer: reference('AuditEntry'),
   operationId: 'getAuditEntry',
   summary: 'One change',
   failures: [404],

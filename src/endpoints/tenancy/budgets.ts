@@ -18,8 +18,9 @@ import { lazy } from '../../lib/lazy.ts'
 import { budgetUsage } from './common/budget-usage.ts'
 import { checkedSpending, cursorField, pageFields, pageOf } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
+import { reference } from '../openapi/schema.ts'
 
-const about = { tag: 'Budgets', answer: 'Budget' }
+const about = { tag: 'Budgets', answer: reference('Budget') }
 
 const budgetNew = withBody(budgetBody, {
   ...about,
@@ -62,7 +63,7 @@ async function existing({ tenancy }: { tenancy: Pick<Services['tenancy'], 'find'
 
 const budgetInfo = withBody(() => z.strictObject({ budgets: z.array(keyName()).min(1).max(1000) }), {
   ...about,
-  answer: 'BudgetList',
+  answer: reference('BudgetList'),
   paths: ['/budget/info'],
   auth: 'viewer',
   operationId: 'getBudgets',
@@ -74,7 +75,7 @@ const budgetInfo = withBody(() => z.strictObject({ budgets: z.array(keyName()).m
 
 const budgetSettingsOf = withQuery(() => z.strictObject({ budget_id: keyName() }), {
   ...about,
-  answer: 'BudgetSettings',
+  answer: reference('BudgetSettings'),
   paths: ['/budget/settings'],
   auth: 'viewer',
   operationId: 'getBudgetSettings',
@@ -88,7 +89,7 @@ const budgetSettingsOf = withQuery(() => z.strictObject({ budget_id: keyName() }
 
 const budgetList = withQuery(() => z.strictObject({}), {
   ...about,
-  answer: 'BudgetList',
+  answer: reference('BudgetList'),
   paths: ['/budget/list'],
   auth: 'viewer',
   operationId: 'listBudgets',
@@ -107,7 +108,7 @@ const pagesQuery = lazy(() =>
 )
 const budgetPages = withQuery(pagesQuery, {
   ...about,
-  answer: 'BudgetPage',
+  answer: reference('BudgetPage'),
   paths: ['/v2/budget/list'],
   auth: 'viewer',
   operationId: 'listBudgetPages',

@@ -13,8 +13,9 @@ import { spendingStateOf } from './common/budget-states.ts'
 import { checkedSpending, cursorField, pageFields, pageOf, spentBy } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { reference } from '../openapi/schema.ts'
 
-const about = { tag: 'Customers', answer: 'Customer' }
+const about = { tag: 'Customers', answer: reference('Customer') }
 const paths = (name: string): string[] => [`/customer/${name}`, `/end_user/${name}`]
 const severalCustomers = lazy(() => z.strictObject({ user_ids: z.array(keyName()).min(1).max(1000) }))
 
@@ -89,7 +90,7 @@ function each(
 
 const customerDelete = withBody(severalCustomers, {
   ...about,
-  answer: 'DeletedCustomers',
+  answer: reference('DeletedCustomers'),
   paths: paths('delete'),
   auth: 'admin',
   operationId: 'deleteCustomers',
@@ -106,7 +107,7 @@ const customerDelete = withBody(severalCustomers, {
 
 const customerBlocking = blockingEndpoints(severalCustomers, {
   ...about,
-  answer: 'BlockedCustomers',
+  answer: reference('BlockedCustomers'),
   auth: 'admin',
   block: { paths: paths('block'), operationId: 'blockCustomers', summary: 'Refuse calls of customers at once' },
   unblock: {
@@ -122,7 +123,7 @@ const customerBlocking = blockingEndpoints(severalCustomers, {
 
 const customerInfo = withQuery(() => z.strictObject({ end_user_id: keyName() }), {
   ...about,
-  answer: 'CustomerInfo',
+  answer: reference('CustomerInfo'),
   paths: paths('info'),
   auth: 'viewer',
   operationId: 'getCustomer',
@@ -144,7 +145,7 @@ const listQuery = lazy(() =>
 )
 const customerList = withQuery(listQuery, {
   ...about,
-  answer: 'CustomerList',
+  answer: reference('CustomerList'),
   paths: paths('list'),
   auth: 'viewer',
   operationId: 'listCustomers',
@@ -160,7 +161,7 @@ const pagesQuery = lazy(() =>
 )
 const customerPages = withQuery(pagesQuery, {
   ...about,
-  answer: 'CustomerPage',
+  answer: reference('CustomerPage'),
   paths: ['/v2/customer/list', '/v2/end_user/list'],
   auth: 'viewer',
   operationId: 'listCustomerPages',

@@ -14,7 +14,7 @@ import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { lazy } from '../../lib/lazy.ts'
 
 const lifetimeDefault = '1d'
@@ -48,7 +48,7 @@ export const keyDerive: Endpoint = {
     tag: 'Keys',
     request: body,
     requestOptional: true,
-    success: json('DerivedKey'),
+    success: json(reference('DerivedKey')),
     failures: [403, 422],
   },
   async handle(request, services, caller) {

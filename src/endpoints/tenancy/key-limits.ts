@@ -19,6 +19,7 @@ import { lookForKey, teamOf } from './common/key-rights.ts'
 import { withQuery } from '../common/json-endpoint.ts'
 import { visibleTeam } from './common/access.ts'
 import { budgetStates } from './common/budget-states.ts'
+import { reference } from '../openapi/schema.ts'
 
 const query = lazy(() =>
   z.strictObject({
@@ -37,7 +38,7 @@ type KeyLimitsQuery = z.infer<ReturnType<typeof query>>
 /** Counts nothing. What other replicas counted is as this one last heard. */
 export const keyLimits = withQuery(query, {
   tag: 'Keys',
-  answer: 'KeyLimits',
+  answer: reference('KeyLimits'),
   paths: ['/key/limits'],
   auth: 'key',
   operationId: 'explainKeyLimits',

@@ -9,7 +9,7 @@ import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { KeyQuery, KeyRecord } from '../../core/tenancy/keys.ts'
 import { readJsonAs, readQuery } from '../common/checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { allowedOfKey } from './common/allowed-actions.ts'
 import { spendingStateOf } from './common/budget-states.ts'
 import { cursorField, forbidden, nextCursor, noSuchKey, pageOf, shownKeys } from '../common/answers.ts'
@@ -57,7 +57,7 @@ export const keyInfo: Endpoint = {
     operationId: 'getKey',
     summary: "One key; without `key`, the caller's own",
     query: infoQuery,
-    success: json('KeyInfo'),
+    success: json(reference('KeyInfo')),
     failures: [404],
   },
   async handle(request, services, caller) {
@@ -86,7 +86,7 @@ export const keyInfos: Endpoint = {
     operationId: 'getKeys',
     summary: 'Several keys',
     request: infoBody,
-    success: json('KeyInfos'),
+    success: json(reference('KeyInfos')),
     failures: [404],
   },
   async handle(request, services, caller) {
@@ -151,7 +151,13 @@ export const keyList: Endpoint = {
   method: 'GET',
   paths: ['/key/list'],
   auth: 'key',
-  doc: { ...about, operationId: 'listKeys', summary: 'List keys', query: listQuery, success: json('KeyList') },
+  doc: {
+    ...about,
+    operationId: 'listKeys',
+    summary: 'List keys',
+    query: listQuery,
+    success: json(reference('KeyList')),
+  },
   async handle(request, services, caller) {
     const query = readQuery(request, listQuery())
     const page = pageOf(query.page, query.size, query.cursor)
@@ -188,7 +194,7 @@ export const keyAliases: Endpoint = {
     operationId: 'listKeyAliases',
     summary: 'The aliases of keys',
     query: aliasQuery,
-    success: json('KeyAliases'),
+    success: json(reference('KeyAliases')),
   },
   async handle(request, services, caller) {
     const { page, size } = readQuery(request, aliasQuery())
@@ -210,6 +216,11 @@ export const keyHealth: Endpoint = {
   method: 'POST',
   paths: ['/key/health'],
   auth: 'key',
-  doc: { ...about, operationId: 'getKeyHealth', summary: 'Whether this key works', success: json('KeyHealth') },
+  doc: {
+    ...about,
+    operationId: 'getKeyHealth',
+    summary: 'Whether this key works',
+    success: json(reference('KeyHealth')),
+  },
   handle: () => jsonAnswer({ key: 'healthy', logging_callbacks: null }),
 }

@@ -17,7 +17,7 @@ import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { KeyChanges, KeyRecord } from '../../core/tenancy/keys.ts'
 import type { KeyUpdateOptions, NewKey, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { forbidden, noSuchKey, shownKeyWithSpend, wrongField } from '../common/answers.ts'
 import { checkGroups } from './common/access.ts'
 import { blockingEndpoints } from './common/blocking-endpoints.ts'
@@ -66,7 +66,7 @@ export const keyGenerate: Endpoint = {
     summary: 'Create a key; the answer is the only place that ever shows it',
     request: keyBody,
     requestOptional: true,
-    success: json('NewKey'),
+    success: json(reference('NewKey')),
     failures: [404, 409],
   },
   async handle(request, services, caller) {
@@ -84,7 +84,7 @@ export const serviceAccountGenerate: Endpoint = {
     operationId: 'createServiceAccountKey',
     summary: 'Create a key of a team that belongs to no user',
     request: keyBody,
-    success: json('NewKey'),
+    success: json(reference('NewKey')),
     failures: [404, 409],
   },
   async handle(request, services, caller) {
@@ -174,7 +174,7 @@ export const keyUpdate: Endpoint = {
     operationId: 'updateKey',
     summary: 'Change a key; only the fields sent change',
     request: updateBody,
-    success: json('ChangedKey'),
+    success: json(reference('ChangedKey')),
     failures: [404, 409],
   },
   async handle(request, services, caller) {
@@ -237,7 +237,7 @@ export const keyBulkUpdate: Endpoint = {
     operationId: 'updateKeys',
     summary: 'Change up to 500 keys, each for itself',
     request: bulkBody,
-    success: json('BulkKeyUpdate'),
+    success: json(reference('BulkKeyUpdate')),
   },
   async handle(request, services, caller) {
     const { keys } = await readJsonAs(request, bulkBody())
@@ -268,7 +268,7 @@ export const keyRegenerate: Endpoint = {
     operationId: 'regenerateKey',
     summary: 'Give a key another text; the one before is refused at once, or after `grace_period`',
     request: regenerateBody,
-    success: json('NewKey'),
+    success: json(reference('NewKey')),
     failures: [404, 409],
   },
   async handle(request, services, caller) {
@@ -306,7 +306,7 @@ export const keyRegenerate: Endpoint = {
  */
 export const keyBlocking: readonly Endpoint[] = blockingEndpoints(oneKey, {
   ...about,
-  answer: 'Key',
+  answer: reference('Key'),
   auth: 'manager',
   block: { paths: ['/key/block'], operationId: 'blockKey', summary: 'Block a key at once' },
   unblock: { paths: ['/key/unblock'], operationId: 'unblockKey', summary: 'Let a blocked key work again' },
@@ -329,7 +329,7 @@ export const keyDelete: Endpoint = {
     operationId: 'deleteKeys',
     summary: 'Delete keys for good',
     request: deleteBody,
-    success: json('DeletedKeys'),
+    success: json(reference('DeletedKeys')),
     failures: [404, 409],
   },
   async handle(request, services, caller) {

@@ -29,8 +29,9 @@ import { namedMemberships } from './common/named-memberships.ts'
 import { absent, checkedSpending, cursorField, pageFields, pageOf, spentBy } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { administeredOrganization, allowFields, checkMetadata, memberOf, userForMembership } from './common/access.ts'
+import { reference } from '../openapi/schema.ts'
 
-const about = { tag: 'Organizations', answer: 'Organization' }
+const about = { tag: 'Organizations', answer: reference('Organization') }
 const listMax = 1000
 
 /** With its members, its newest 1000 teams, and what these have spent. */
@@ -100,7 +101,7 @@ const organizationUpdate = withBody(organizationUpdateBody, {
 
 const organizationDelete = withBody(() => z.strictObject({ organization_ids: z.array(keyName()).min(1).max(100) }), {
   ...about,
-  answer: 'OrganizationList',
+  answer: reference('OrganizationList'),
   method: 'DELETE',
   paths: ['/organization/delete'],
   auth: 'admin',
@@ -126,7 +127,7 @@ async function visibleOrganization(reader: TenancyReader, caller: Caller, id: st
 
 const organizationInfo = withQuery(() => z.strictObject({ organization_id: keyName() }), {
   ...about,
-  answer: 'OrganizationInfo',
+  answer: reference('OrganizationInfo'),
   paths: ['/organization/info'],
   auth: 'key',
   operationId: 'getOrganization',
@@ -146,7 +147,7 @@ const organizationInfo = withQuery(() => z.strictObject({ organization_id: keyNa
 
 const organizationList = withQuery(() => z.strictObject({ organization_alias: keyName().optional() }), {
   ...about,
-  answer: 'OrganizationList',
+  answer: reference('OrganizationList'),
   paths: ['/organization/list'],
   auth: 'key',
   operationId: 'listOrganizations',
@@ -168,7 +169,7 @@ const pagesQuery = lazy(() =>
 )
 const organizationPages = withQuery(pagesQuery, {
   ...about,
-  answer: 'OrganizationPage',
+  answer: reference('OrganizationPage'),
   paths: ['/v2/organization/list'],
   auth: 'key',
   operationId: 'listOrganizationPages',
@@ -186,7 +187,7 @@ const organizationPages = withQuery(pagesQuery, {
 
 const memberAdd = withBody(organizationMemberAddBody, {
   ...about,
-  answer: 'OrganizationMembers',
+  answer: reference('OrganizationMembers'),
   paths: ['/organization/member_add'],
   auth: 'manager',
   operationId: 'addOrganizationMembers',
@@ -215,7 +216,7 @@ const memberAdd = withBody(organizationMemberAddBody, {
 
 const memberUpdate = withBody(organizationMemberUpdateBody, {
   ...about,
-  answer: 'OrganizationMember',
+  answer: reference('OrganizationMember'),
   method: 'PATCH',
   paths: ['/organization/member_update'],
   auth: 'manager',
@@ -235,7 +236,7 @@ const memberUpdate = withBody(organizationMemberUpdateBody, {
 
 const memberDelete = withBody(organizationMemberDeleteBody, {
   ...about,
-  answer: 'OrganizationMember',
+  answer: reference('OrganizationMember'),
   method: 'DELETE',
   paths: ['/organization/member_delete'],
   auth: 'manager',

@@ -14,6 +14,7 @@ import { changeableKey, checkMaker, teamOf } from './common/key-rights.ts'
 import { withBody } from '../common/json-endpoint.ts'
 import { administeredTeam } from './common/access.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { reference } from '../openapi/schema.ts'
 
 const body = lazy(() =>
   z.strictObject({
@@ -60,7 +61,7 @@ async function reset(
  */
 const keySpendReset = withBody(body, {
   tag: 'Keys',
-  answer: 'KeySpendReset',
+  answer: reference('KeySpendReset'),
   paths: ['/key/{key}/reset_spend'],
   auth: 'manager',
   operationId: 'resetKeySpend',
@@ -85,7 +86,7 @@ const keySpendReset = withBody(body, {
 /** Administrators, and admins of the team's organization. 404 for an unknown team, 400 for more than was spent. */
 const teamSpendReset = withBody(body, {
   tag: 'Teams',
-  answer: 'TeamSpendReset',
+  answer: reference('TeamSpendReset'),
   paths: ['/team/{team_id}/reset_spend'],
   auth: 'manager',
   operationId: 'resetTeamSpend',

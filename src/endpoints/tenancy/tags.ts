@@ -11,8 +11,9 @@ import { checkedSpending, cursorField, pageOf, spentBy } from '../common/answers
 import { checkGroups } from './common/access.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { reference } from '../openapi/schema.ts'
 
-const about = { tag: 'Tags', answer: 'ChangedTag' }
+const about = { tag: 'Tags', answer: reference('ChangedTag') }
 
 async function tagRows(services: Services, tags: readonly Tag[]): Promise<Record<string, unknown>[]> {
   const spent = await spentBy(
@@ -69,7 +70,7 @@ const tagUpdate = withBody(tagBody, {
 
 const tagInfo = withBody(() => z.strictObject({ names: z.array(keyName()).min(1).max(1000) }), {
   ...about,
-  answer: 'TagsByName',
+  answer: reference('TagsByName'),
   paths: ['/tag/info'],
   auth: 'viewer',
   operationId: 'getTags',
@@ -89,7 +90,7 @@ const listQuery = lazy(() =>
 )
 const tagList = withQuery(listQuery, {
   ...about,
-  answer: 'TagList',
+  answer: reference('TagList'),
   paths: ['/tag/list'],
   auth: 'viewer',
   operationId: 'listTags',
@@ -101,7 +102,7 @@ const tagList = withQuery(listQuery, {
 
 const tagDelete = withBody(() => z.strictObject({ name: keyName() }), {
   ...about,
-  answer: 'DoneMessage',
+  answer: reference('DoneMessage'),
   paths: ['/tag/delete'],
   auth: 'admin',
   operationId: 'deleteTag',

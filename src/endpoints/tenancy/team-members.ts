@@ -18,6 +18,7 @@ import type { Membership } from '../../core/tenancy/tenancy.ts'
 import { teamRow } from './teams.ts'
 import { withBody } from '../common/json-endpoint.ts'
 import { administeredTeam, memberOf, userForMembership, visibleTeam } from './common/access.ts'
+import { reference } from '../openapi/schema.ts'
 
 const about = { tag: 'Teams', auth: 'manager' as const, failures: [404, 409] }
 
@@ -46,7 +47,7 @@ function addMembers(
 
 const memberAdd = withBody(memberAddBody, {
   ...about,
-  answer: 'TeamWithMembers',
+  answer: reference('TeamWithMembers'),
   paths: ['/team/member_add'],
   operationId: 'addTeamMembers',
   summary: 'Add members to a team; for administrators users who do not exist are made',
@@ -62,7 +63,7 @@ const memberAdd = withBody(memberAddBody, {
 
 const bulkAdd = withBody(bulkMemberAddBody, {
   ...about,
-  answer: 'BulkTeamMembers',
+  answer: reference('BulkTeamMembers'),
   paths: ['/team/bulk_member_add'],
   operationId: 'addManyTeamMembers',
   summary: 'Add up to 500 members to a team, all or none',
@@ -80,7 +81,7 @@ const bulkAdd = withBody(bulkMemberAddBody, {
 
 const memberUpdate = withBody(memberUpdateBody, {
   ...about,
-  answer: 'TeamMember',
+  answer: reference('TeamMember'),
   paths: ['/team/member_update'],
   operationId: 'updateTeamMember',
   summary: "Change a member's role, limits or budget",
@@ -104,7 +105,7 @@ const memberUpdate = withBody(memberUpdateBody, {
 
 const memberDelete = withBody(memberDeleteBody, {
   ...about,
-  answer: 'Team',
+  answer: reference('Team'),
   paths: ['/team/member_delete'],
   operationId: 'deleteTeamMember',
   summary: "Remove a member from a team, with the member's keys in it",

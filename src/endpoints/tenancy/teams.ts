@@ -35,8 +35,9 @@ import {
   visibleTeam,
 } from './common/access.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { reference } from '../openapi/schema.ts'
 
-const about = { tag: 'Teams', answer: 'Team' }
+const about = { tag: 'Teams', answer: reference('Team') }
 const oneTeam = lazy(() => z.strictObject({ team_id: keyName() }))
 const modelsBody = lazy(() => z.strictObject({ team_id: keyName(), models: z.array(keyName()).max(1000) }))
 const keysShownMax = 100
@@ -106,7 +107,7 @@ async function changeTeam(
 /** 403 for fields that are not the caller's to write, 404 for an unknown team, 409 for another version. */
 const teamUpdate = withBody(teamUpdateBody, {
   ...about,
-  answer: 'ChangedTeam',
+  answer: reference('ChangedTeam'),
   paths: ['/team/update'],
   auth: 'manager',
   operationId: 'updateTeam',
@@ -135,7 +136,7 @@ const teamUpdate = withBody(teamUpdateBody, {
 /** All or none. Deletes their keys and memberships, too: 409 for a team with more than 1000 keys. */
 const teamDelete = withBody(() => z.strictObject({ team_ids: z.array(keyName()).min(1).max(100) }), {
   ...about,
-  answer: 'DeletedTeams',
+  answer: reference('DeletedTeams'),
   paths: ['/team/delete'],
   auth: 'manager',
   operationId: 'deleteTeams',
@@ -194,7 +195,7 @@ const modelDelete = modelListEndpoint(
 /** Members see the team, its admins also its keys, the first 100 of them. */
 const teamInfo = withQuery(oneTeam, {
   ...about,
-  answer: 'TeamInfo',
+  answer: reference('TeamInfo'),
   paths: ['/team/info'],
   auth: 'key',
   operationId: 'getTeam',
@@ -230,7 +231,7 @@ const teamList = withQuery(
   () => z.strictObject({ user_id: keyName().optional(), organization_id: keyName().optional() }),
   {
     ...about,
-    answer: 'TeamList',
+    answer: reference('TeamList'),
     paths: ['/team/list'],
     auth: 'key',
     operationId: 'listTeams',
@@ -258,7 +259,7 @@ const pagedQuery = lazy(() =>
 )
 const teamPages = withQuery(pagedQuery, {
   ...about,
-  answer: 'TeamPage',
+  answer: reference('TeamPage'),
   paths: ['/v2/team/list'],
   auth: 'key',
   operationId: 'listTeamPages',
@@ -283,7 +284,7 @@ const teamPages = withQuery(pagedQuery, {
 
 const permissionsList = withQuery(oneTeam, {
   ...about,
-  answer: 'TeamPermissions',
+  answer: reference('TeamPermissions'),
   paths: ['/team/permissions_list'],
   auth: 'key',
   operationId: 'getTeamPermissions',
@@ -304,7 +305,7 @@ const permissionsUpdate = withBody(
   () => z.strictObject({ team_id: keyName(), team_member_permissions: z.array(z.enum(memberPermissions)) }),
   {
     ...about,
-    answer: 'TeamPermissions',
+    answer: reference('TeamPermissions'),
     paths: ['/team/permissions_update'],
     auth: 'manager',
     operationId: 'updateTeamPermissions',

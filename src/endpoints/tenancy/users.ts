@@ -45,8 +45,9 @@ import {
   sharesGroup,
 } from './common/access.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { reference } from '../openapi/schema.ts'
 
-const about = { tag: 'Users', answer: 'User' }
+const about = { tag: 'Users', answer: reference('User') }
 const keysShownMax = 100
 /** The models of users whom admins of organizations make. */
 const teamModelsOnly: readonly string[] = ['no-default-models']
@@ -100,7 +101,7 @@ function checkMaker(caller: Caller, body: z.infer<ReturnType<typeof userBody>>):
 
 const userNew = withBody(userBody, {
   ...about,
-  answer: 'NewUser',
+  answer: reference('NewUser'),
   paths: ['/user/new'],
   auth: 'manager',
   operationId: 'createUser',
@@ -176,7 +177,7 @@ async function addMemberships(
 /** Users may change their name and metadata; the rest is for administrators. */
 const userUpdate = withBody(userUpdateBody, {
   ...about,
-  answer: 'ChangedUser',
+  answer: reference('ChangedUser'),
   paths: ['/user/update'],
   auth: 'manager',
   operationId: 'updateUser',
@@ -206,7 +207,7 @@ function checkSelf(body: z.infer<ReturnType<typeof userUpdateBody>>): void {
 
 const userDelete = withBody(() => z.strictObject({ user_ids: z.array(keyName()).min(1).max(100) }), {
   ...about,
-  answer: 'DeletedUsers',
+  answer: reference('DeletedUsers'),
   paths: ['/user/delete'],
   auth: 'admin',
   operationId: 'deleteUsers',
@@ -244,7 +245,7 @@ const infoQuery = lazy(() => z.strictObject({ user_id: keyName().optional().desc
 
 const userInfo = withQuery(infoQuery, {
   ...about,
-  answer: 'UserInfo',
+  answer: reference('UserInfo'),
   paths: ['/user/info'],
   auth: 'key',
   operationId: 'getUser',
@@ -298,7 +299,7 @@ const ids = (text: string | undefined) => text?.split(',', 1000).map(one => one.
 /** Admins of teams and organizations list the users of one of them at a time: `team` is required then. */
 const userList = withQuery(listQuery, {
   ...about,
-  answer: 'UserList',
+  answer: reference('UserList'),
   paths: ['/user/list'],
   auth: 'key',
   operationId: 'listUsers',
@@ -336,7 +337,7 @@ const roleDescriptions: Readonly<Record<User['role'], string>> = {
 
 const availableRoles = withQuery(() => z.strictObject({}), {
   ...about,
-  answer: 'UserRoles',
+  answer: reference('UserRoles'),
   paths: ['/user/available_roles'],
   auth: 'key',
   operationId: 'listUserRoles',
@@ -356,7 +357,7 @@ const availableRoles = withQuery(() => z.strictObject({}), {
 const bulkBody = lazy(() => z.strictObject({ users: z.array(userUpdateBody()).min(1).max(500) }))
 const userBulk = withBody(bulkBody, {
   ...about,
-  answer: 'BulkUserUpdate',
+  answer: reference('BulkUserUpdate'),
   paths: ['/user/bulk_update'],
   auth: 'admin',
   operationId: 'updateUsers',

@@ -20,7 +20,7 @@ import { readJsonAs, readQuery } from '../common/checked-input.ts'
 import { groupFlags } from '../openapi/administration-schemas.ts'
 import { answerFixed, fixedContent } from '../openapi/fixed-content.ts'
 import type { FixedContent } from '../openapi/fixed-content.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { shownPrices } from './model-info.ts'
 
 const groupQuery = lazy(() => z.object({ model_group: z.string().max(500).optional() }))
@@ -44,7 +44,7 @@ export const modelGroupInfo: Endpoint = {
     summary: 'Public names with what is known of their deployments together',
     tag: 'Models',
     query: { model_group: { schema: { type: 'string' }, description: 'Only this public name.' } },
-    success: json('ModelGroupList'),
+    success: json(reference('ModelGroupList')),
   },
   handle(request, services, caller) {
     const { model_group: only } = readQuery(request, groupQuery())
@@ -166,7 +166,7 @@ export const publicModelHub: Endpoint = {
     operationId: 'listPublicModels',
     summary: 'The models that the operator shows without a key',
     tag: 'Models',
-    success: json('PublicModels'),
+    success: json(reference('PublicModels')),
     headers: ['etag'],
   },
   handle: (request, services) => answerFixed(request, publicContent(services)),
@@ -209,7 +209,7 @@ export const makePublic: Endpoint = {
     summary: 'Say which models the model hub shows without a key',
     tag: 'Models',
     request: publicBody,
-    success: json('PublicModelNames'),
+    success: json(reference('PublicModelNames')),
     failures: [400, 403, 404, 409],
   },
   async handle(request, services, caller) {

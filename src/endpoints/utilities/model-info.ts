@@ -13,7 +13,7 @@ import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { Redactor } from '../../lib/redact.ts'
 import { shownBlock } from '../operation/common/model-blocks.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { noSuchModel } from '../common/answers.ts'
 
@@ -53,7 +53,7 @@ export const modelInfo: Endpoint = {
       proxy_model_id: { schema: { type: 'string' }, description: 'Only this deployment (`x-proxy-model-id`).' },
       litellm_model_id: { schema: { type: 'string' }, description: 'The same.' },
     },
-    success: json('ModelInfoList'),
+    success: json(reference('ModelInfoList')),
     failures: [404],
   },
   handle(request, services, caller) {
@@ -92,7 +92,7 @@ export const modelInfoPages: Endpoint = {
       },
       sortOrder: { schema: { enum: ['asc', 'desc'], default: 'asc' }, description: 'Nothing known comes last.' },
     },
-    success: json('ModelInfoPage'),
+    success: json(reference('ModelInfoPage')),
   },
   handle(request, services, caller) {
     const query = readQuery(request, pagesQuery())

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../core/endpoint.ts'
 import { answerFixed, fixedContent } from '../openapi/fixed-content.ts'
 import type { FixedContent } from '../openapi/fixed-content.ts'
-import { json } from '../openapi/schema.ts'
+import { json, reference } from '../openapi/schema.ts'
 
 /** GET /routes: every path of the endpoints, which are asked for at the first request. */
 export function routesEndpoint(endpoints: () => Promise<readonly Endpoint[]>): Endpoint {
@@ -15,7 +15,7 @@ export function routesEndpoint(endpoints: () => Promise<readonly Endpoint[]>): E
       operationId: 'listRoutes',
       summary: 'Every path of this gateway',
       tag: 'Docs',
-      success: json('RouteList'),
+      success: json(reference('RouteList')),
       headers: ['etag'],
     },
     async handle(request) {

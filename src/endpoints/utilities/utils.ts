@@ -13,6 +13,7 @@ import { json, reference } from '../openapi/schema.ts'
 import { countTokens } from './utils/token-counter.ts'
 import { transformBody, transformRequest } from './utils/transform-request.ts'
 import { lazy } from '../../lib/lazy.ts'
+import type { Schema } from '../openapi/schema.ts'
 
 /** Python's clients send True. */
 const flag = lazy(() =>
@@ -39,7 +40,7 @@ export const tokenCounterEndpoint: Endpoint = {
       },
     },
     request: reference('TokenCountRequest'),
-    success: json('TokenCount'),
+    success: json(reference('TokenCount')),
     callsModel: true,
   },
   async handle(request, services, caller) {
@@ -52,7 +53,7 @@ export const tokenCounterEndpoint: Endpoint = {
 /** The list in the answer has the name of its path. */
 const paramsEndpoint = (
   name: 'supported_compat_params' | 'supported_openai_params',
-  doc: { readonly operationId: string; readonly answer: string },
+  doc: { readonly operationId: string; readonly answer: Schema },
 ): Endpoint => ({
   method: 'GET',
   paths: [`/utils/${name}`],
@@ -83,12 +84,12 @@ const paramsEndpoint = (
 /** 404 for a model that does not exist or is not the key's, 400 for one without chat. */
 export const supportedCompatParams = paramsEndpoint('supported_compat_params', {
   operationId: 'listSupportedCompatParams',
-  answer: 'SupportedCompatParams',
+  answer: reference('SupportedCompatParams'),
 })
 /** The same under LiteLLM's name. */
 export const supportedOpenaiParams = paramsEndpoint('supported_openai_params', {
   operationId: 'listSupportedOpenaiParams',
-  answer: 'SupportedOpenaiParams',
+  answer: reference('SupportedOpenaiParams'),
 })
 
 const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a')
@@ -134,7 +135,7 @@ export const transformRequestEndpoint: Endpoint = {
     summary: 'What a call would send to its upstream; nothing is sent',
     tag: 'Utilities',
     request: reference('TransformRequest'),
-    success: json('RawRequest'),
+    success: json(reference('RawRequest')),
     failures: [403],
   },
   handle: async (request, services, caller) =>

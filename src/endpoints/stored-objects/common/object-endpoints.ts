@@ -10,6 +10,7 @@ import { json } from '../../openapi/schema.ts'
 import { changeBody, deleteObject, readAssistantJson } from './object-requests.ts'
 import { metadataField } from '../../../assistants/fields.ts'
 import { lazy } from '../../../lib/lazy.ts'
+import type { Schema } from '../../openapi/schema.ts'
 
 /** Finds the object that a request's path names. Throws 404. */
 export type FindObject = (request: HttpRequest, services: Services, caller: Caller) => Promise<AssistantObject>
@@ -28,7 +29,7 @@ export interface ObjectPath {
 
 /** What the OpenAPI document says of one endpoint; `answer` = the name of its answer's schema. */
 interface ObjectDoc extends Pick<EndpointDoc, 'operationId' | 'summary'> {
-  readonly answer: string
+  readonly answer: Schema
 }
 
 /** What the OpenAPI document says of an endpoint under this tag. */

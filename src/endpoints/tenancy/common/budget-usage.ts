@@ -9,6 +9,7 @@ import { unprocessable } from '../../../core/errors.ts'
 import { lazy } from '../../../lib/lazy.ts'
 import { withQuery } from '../../common/json-endpoint.ts'
 import { budgetStates } from './budget-states.ts'
+import { reference } from '../../openapi/schema.ts'
 
 const pageSizeMax = 100
 
@@ -28,7 +29,7 @@ type BudgetUsageQuery = z.infer<ReturnType<typeof query>>
 /** What was spent is that of the present period, and 15 s old at most for calls at other replicas. */
 export const budgetUsage = withQuery(query, {
   tag: 'Budgets',
-  answer: 'BudgetUsage',
+  answer: reference('BudgetUsage'),
   paths: ['/budget/usage'],
   auth: 'viewer',
   operationId: 'listBudgetUsage',

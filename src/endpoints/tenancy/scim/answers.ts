@@ -14,7 +14,7 @@ import { parseFilter } from '../../../lib/scim/path.ts'
 import { projection } from '../../../lib/scim/projection.ts'
 import type { ResourceType, Values } from '../../../lib/scim/schema.ts'
 import { readJsonAs, readQuery } from '../../common/checked-input.ts'
-import { reference } from '../../openapi/schema.ts'
+import type { Schema } from '../../openapi/schema.ts'
 import { nextCursor, pageOf } from '../../common/answers.ts'
 import { scimErrorBody, scimMediaType } from './error-body.ts'
 import { lazy } from '../../../lib/lazy.ts'
@@ -39,8 +39,8 @@ export interface ScimRequest extends EndpointContext {
 interface ScimEndpoint extends Pick<Endpoint, 'method' | 'paths'> {
   readonly operationId: string
   readonly summary: string
-  /** The name of the answer's schema; absent = no content. */
-  readonly answer?: string
+  /** What a success is; absent = no content. */
+  readonly answer?: Schema
   readonly status?: 201
   readonly query?: () => z.ZodObject
   readonly request?: () => z.ZodType
@@ -60,7 +60,7 @@ export function scim({ method, paths, handle, answer, status, request: body, ...
       ...about,
       tag: 'Directory',
       ...(body && { request: body, requestType: scimMediaType }),
-      success: answer === undefined ? {} : { [scimMediaType]: reference(answer) },
+      success: answer === undefined ? {} : { [scimMediaType]: answer },
       ...(answer === undefined ? { successStatus: 204 as const } : status && { successStatus: status }),
     },
     async handle(request, services, caller) {

@@ -13,6 +13,7 @@ import { scimErrorBody } from './error-body.ts'
 import { scimGroupEndpoints } from './groups.ts'
 import { scimUserEndpoints } from './users.ts'
 import { groupType, userType } from '../../../access/directory/schemas.ts'
+import { reference } from '../../openapi/schema.ts'
 
 /** What one request may hold. */
 export const bulkLimits = { maxOperations: 1000, maxPayloadSize: bodyBytesMax } as const
@@ -63,7 +64,7 @@ export const scimBulk = scim({
   operationId: 'changeScimResources',
   summary: `Up to ${bulkLimits.maxOperations} changes of users and groups, one after the other, each done or not`,
   request: bulkBody,
-  answer: 'ScimBulkAnswer',
+  answer: reference('ScimBulkAnswer'),
   failures: [413],
   async handle(context) {
     const { Operations: operations, failOnErrors } = await readJsonAs(context.request, bulkBody(), bodyBytesMax)

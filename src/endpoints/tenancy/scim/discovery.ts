@@ -9,6 +9,7 @@ import { readQuery } from '../../common/checked-input.ts'
 import { bulkLimits } from './bulk.ts'
 import { listSchema, pageMax, scim, scimAnswer, scimBase } from './answers.ts'
 import type { ScimRequest } from './answers.ts'
+import { reference } from '../../openapi/schema.ts'
 
 const urn = 'urn:ietf:params:scim:schemas:core:2.0'
 const types: readonly ResourceType[] = [userType, groupType]
@@ -23,7 +24,7 @@ const abilities = scim({
   paths: ['/ServiceProviderConfig'],
   operationId: 'getScimAbilities',
   summary: 'What SCIM can do here',
-  answer: 'ScimAbilities',
+  answer: reference('ScimAbilities'),
   handle: ({ services }) =>
     scimAnswer({
       schemas: [`${urn}:ServiceProviderConfig`],
@@ -116,7 +117,7 @@ function described(path: string, what: string, all: (services: Services) => Valu
       paths: [path],
       operationId: `list${what}s`,
       summary: `Every one of ${path}`,
-      answer: 'ScimDescriptionList',
+      answer: reference('ScimDescriptionList'),
       handle: list,
     }),
     scim({
@@ -124,7 +125,7 @@ function described(path: string, what: string, all: (services: Services) => Valu
       paths: [`${path}/{id}`],
       operationId: `get${what}`,
       summary: `One of ${path}`,
-      answer: 'ScimDescription',
+      answer: reference('ScimDescription'),
       handle({ services, id }) {
         const found = all(services).find(one => String(one.id).toLowerCase() === id.toLowerCase())
         if (found) return scimAnswer(found)

@@ -34,6 +34,7 @@ import {
 } from './answers.ts'
 import type { ScimRequest } from './answers.ts'
 import { endMemberships, withinReach } from './deprovisioning.ts'
+import { reference } from '../../openapi/schema.ts'
 
 /** Changes of members in one request: all of them, or none. */
 const changesMax = 5000
@@ -150,7 +151,7 @@ const create = scim({
   summary: 'Make a team, or take back one that the directory has deleted',
   request: resourceBody,
   query: shownQuery,
-  answer: 'ScimGroup',
+  answer: reference('ScimGroup'),
   status: 201,
   failures: [409],
   headers: ['etag', 'location'],
@@ -178,7 +179,7 @@ const get = scim({
   operationId: 'getScimGroup',
   summary: 'One team',
   query: shownQuery,
-  answer: 'ScimGroup',
+  answer: reference('ScimGroup'),
   failures: [404],
   headers: ['etag'],
   handle: async context => oneTeam(context, await findTeam(context.services.tenancy, context.id)),
@@ -190,7 +191,7 @@ const list = scim({
   operationId: 'listScimGroups',
   summary: 'Teams, oldest first',
   query: listQuery,
-  answer: 'ScimGroupList',
+  answer: reference('ScimGroupList'),
   handle: context =>
     listAnswer({
       type: groupType,
@@ -223,7 +224,7 @@ const replace = scim({
   summary: 'Replace the name and the members of a team',
   request: resourceBody,
   query: shownQuery,
-  answer: 'ScimGroup',
+  answer: reference('ScimGroup'),
   failures: [404, 409, 412],
   headers: ['etag'],
   async handle(context) {

@@ -10,6 +10,7 @@ import type { Endpoint } from '../../../core/endpoint.ts'
 import { forbidden } from '../../common/answers.ts'
 import { withBody } from '../../common/json-endpoint.ts'
 import { lazy } from '../../../lib/lazy.ts'
+import { reference } from '../../openapi/schema.ts'
 
 const tokenBody = lazy(() =>
   z.strictObject({
@@ -23,7 +24,7 @@ export const scimTokenNew: Endpoint = withBody(tokenBody, {
   paths: ['/scim/tokens'],
   auth: 'admin',
   tag: 'Directory',
-  answer: 'ScimToken',
+  answer: reference('ScimToken'),
   operationId: 'createScimToken',
   summary: 'Make a token for a directory; the answer is the only place that ever shows it',
   async handle({ key_alias: alias, duration }, { services, caller }) {

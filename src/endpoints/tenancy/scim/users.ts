@@ -38,6 +38,7 @@ import {
 } from './answers.ts'
 import type { ScimRequest } from './answers.ts'
 import { endUser } from './deprovisioning.ts'
+import { reference } from '../../openapi/schema.ts'
 
 /** The users as resources, with their teams. */
 async function shownUsers(context: Pick<ScimRequest, 'services'>, users: readonly User[]): Promise<Values[]> {
@@ -118,7 +119,7 @@ const create = scim({
   summary: 'Make a user, or take back one that the directory has deleted',
   request: resourceBody,
   query: shownQuery,
-  answer: 'ScimUser',
+  answer: reference('ScimUser'),
   status: 201,
   failures: [409],
   headers: ['etag', 'location'],
@@ -201,7 +202,7 @@ const get = scim({
   operationId: 'getScimUser',
   summary: 'One user',
   query: shownQuery,
-  answer: 'ScimUser',
+  answer: reference('ScimUser'),
   failures: [404],
   headers: ['etag'],
   handle: async context => oneUser(context, await findUser(context.services.tenancy, context.id)),
@@ -213,7 +214,7 @@ const list = scim({
   operationId: 'listScimUsers',
   summary: 'Users, oldest first',
   query: listQuery,
-  answer: 'ScimUserList',
+  answer: reference('ScimUserList'),
   handle: context =>
     listAnswer({
       type: userType,
@@ -230,7 +231,7 @@ const replace = scim({
   summary: 'Replace what the directory says of a user; without `active` it stays as it is',
   request: resourceBody,
   query: shownQuery,
-  answer: 'ScimUser',
+  answer: reference('ScimUser'),
   failures: [404, 409, 412],
   headers: ['etag'],
   async handle(context) {
@@ -246,7 +247,7 @@ const patch = scim({
   summary: 'Change a user; `active: false` refuses keys, sessions and tokens of the user within a second',
   request: patchBody,
   query: shownQuery,
-  answer: 'ScimUser',
+  answer: reference('ScimUser'),
   failures: [404, 409, 412],
   headers: ['etag'],
   async handle(context) {
