@@ -1,19 +1,12 @@
 /** Creates the parts that work on calls and connects them. */
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
-import { costBounds } from '../pricing/cost-bounds.ts'
-import { nanoUsdToText } from '../pricing/cost.ts'
-import { boundsUnder, costUnder, termsFor, termsText } from '../pricing/price-terms.ts'
-import { requestCosts } from '../pricing/request-cost.ts'
-import { mayCall } from '../access/models/model-access.ts'
 import { ModelIndex } from '../access/models/model-index.ts'
 import { catalogueModel } from '../config/models/catalogue-model.ts'
 import { concreteModel } from '../config/models/model-facts.ts'
 import { catalogPrices } from '../config/prices/prices.ts'
 import { watchRuns } from '../pipeline/background/run-watch.ts'
 import type { BudgetCheck } from '../core/tenancy/budget-check.ts'
-import type { Call } from '../core/call.ts'
-import type { PriceAdjustment } from '../core/usage/price-terms.ts'
 import type { ReloadReport, ServeOptions } from '../config/serve-options.ts'
 import type { SettingsSource } from '../config/settings-source.ts'
 import { countModels } from '../config/model-counts.ts'
@@ -39,9 +32,6 @@ import { createAdmitLine, createCallObjects } from '../pipeline/call-objects.ts'
 import { createFileCalls } from '../pipeline/files/file-call.ts'
 import { createHttp1Transport } from '../http/client/client.ts'
 import { Guardrails } from '../guardrails/policies.ts'
-import { createResolveNamedFiles } from '../pipeline/files/named-files.ts'
-import { createMeasureInput } from '../pipeline/measure-input.ts'
-import { createDecodeInputs } from '../pipeline/text-inputs.ts'
 import { createPreviewCall } from '../pipeline/call-preview.ts'
 import { Router } from '../pipeline/routing/deployment-router.ts'
 import { createCallModel } from '../pipeline/serve.ts'
@@ -285,15 +275,6 @@ interface CallParts {
   readonly tokenizer: Tokenizer
 }
 
-function namedFilesOf({ files }: Store, fileCalls: ReturnType<typeof createFileCalls>) {
-  return createResolveNamedFiles({
-    files,
-    fileCalls,
-    clock,
-    mayCall: (call, model) => mayCall(call.caller, model, call.models.settings),
-  })
-}
-
 /** The policies around those that are always there. */
 function recordedAndOwn(
   { bodies: sink }: Store,
@@ -321,11 +302,6 @@ function guardrailsOver(
   })
 }
 
-const boundsBy = (tokenizer: Tokenizer) => ({
-  measureInput: createMeasureInput(tokenizer),
-  boundsOf: (call: Call, maxOutputTokens?: number) => boundsUnder(costBounds(call, maxOutputTokens), call),
-})
-
 /** Policies, router and settlement. */
 function assembleCalls(
   { options, store, logger }: AssemblyParts,
@@ -333,8 +309,6 @@ function assembleCalls(
 ) {
   const uploadDirectory = join(options.dataDirectory, 'uploads')
   const fileCalls = createFileCalls({ transport, clock, uploadDirectory })
-  const resolveNamedFiles = namedFilesOf(store, fileCalls)
-  const decodeInputs = createDecodeInputs(tokenizer)
   const limited = limitsOver(store, current)
   const guardrails = guardrailsOver(transport, limited.budgets, () => callModel)
   const identity = identityParts(store, current, transport)
@@ -345,8 +319,9 @@ function assembleCalls(
     tenants: store.tenants,
     ledger: store.ledger,
     current,
-    resolveNamedFiles,
-    decodeInputs,
+    files: store.files,
+    fileCalls,
+    tokenizer,
     guardrails: guardrails.policies(),
     ...recordedAndOwn(store, options),
     cache: store.answerCache.answers,
@@ -371,13 +346,12 @@ function assembleCalls(
   const serving = {
     clock,
     current,
-    ...boundsBy(tokenizer),
+    tokenizer,
     policies,
     router,
     uploadDirectory,
-    cost: requestCosts(catalogPrices, unpricedModels(logger)),
-    terms: { of: termsOfCall, cost: costUnder, text: termsText },
-    costText: nanoUsdToText,
+    listedPrices: catalogPrices,
+    reportUnpriced: unpricedModels(logger),
   }
   const callModel = createCallModel(serving)
   store.answerCache.useModels(callModel)
@@ -393,7 +367,7 @@ function assembleCalls(
       callObjects: createCallObjects(serving),
       admitLine: createAdmitLine(serving),
       settleEnded: createSettleEnded(serving),
-      previewCall: createPreviewCall({ ...serving, resolveNamedFiles, decodeInputs }),
+      previewCall: createPreviewCall(serving),
     },
   }
 }
@@ -489,9 +463,4 @@ function readiness(store: Store, draining: boolean): { ready: boolean; details: 
 /** What waits for the database, and how long the oldest of it does. */
 function backlogDetails({ bytes, records, sinceMs }: Backlog): Record<string, number> {
   return { bytes, records, oldest_seconds: Math.round(Math.max(clock.epochMs() - sinceMs, 0) / 1000) }
-}
-
-function termsOfCall({ caller, deployment, models }: Call): readonly PriceAdjustment[] {
-  const { priceTerms } = models.settings
-  return priceTerms && deployment ? termsFor(priceTerms, caller, deployment.target.provider.name) : []
 }

@@ -1,7 +1,7 @@
 /** Makes the costs of the ledger's rows anew from what stands in them. */
 import { usageOfRow } from '../pricing/ledger-usage.ts'
 import { costUnder, readTerms } from '../pricing/price-terms.ts'
-import { requestCosts } from '../pricing/request-cost.ts'
+import { requestCost } from '../pricing/request-cost.ts'
 import { priceListVersion } from '../config/prices/catalogue.ts'
 import { catalogPrices } from '../config/prices/prices.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -23,7 +23,6 @@ export class PriceCheck {
   /** The first of them. */
   readonly different: PriceDifference[] = []
   readonly #deployments: ReadonlyMap<string, Deployment>
-  readonly #cost = requestCosts(catalogPrices)
 
   constructor(deployments: readonly Deployment[]) {
     this.#deployments = new Map(deployments.map(one => [one.id, one]))
@@ -60,7 +59,7 @@ export class PriceCheck {
     const deployment = this.#deployments.get(row.deployment_id ?? '')
     if (!deployment) return undefined
     const times = { atMs: row.started_at_ms, endedAtMs: row.started_at_ms + row.duration_ms }
-    const { nanoUsd } = this.#cost(usageOfRow(row), deployment, times)
+    const { nanoUsd } = requestCost(usageOfRow(row), deployment, times, catalogPrices)
     return nanoUsd === null ? undefined : String(nanoUsd)
   }
 

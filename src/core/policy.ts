@@ -60,10 +60,11 @@ export interface Policy {
   /** `head` = asked before the body is read; `body` = once it is read, from the policy on that checks the fields. */
   readonly stage: 'head' | 'body'
   /**
-   * false = not asked where nothing is sent yet: for single lines of a batch's input file and for previews of calls.
-   * Set by policies that count, reserve, record or answer. Absent = asked for each of them as for a call.
+   * Whether it is asked where nothing is sent yet: for single lines of a batch's input file and for previews of calls.
+   * Absent = for each of them as for a call; `preview` = for previews alone; false = for none: set by policies that
+   * count, reserve, record or answer.
    */
-  readonly dryRun?: false
+  readonly dryRun?: false | 'preview'
   /**
    * Asked in order before the call is routed. Refuses by throwing a GatewayError, answers the call itself by returning
    * a Reply (in a dry run it counts as passing), reads `call.input()`, changes the request by `call.change()`. Returns

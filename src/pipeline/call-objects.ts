@@ -75,7 +75,7 @@ async function jsonBody({ body }: HttpRequest, bytesMax: number): Promise<JsonBo
 export function createAdmitLine(parts: ServeParts): (call: Call, line: BatchLine) => Promise<AdmittedLine> {
   return async (call, line) => {
     const dryRun = lineOf(parts, call, line)
-    await admitDryRun(dryRun, parts.policies)
+    await admitDryRun(dryRun, parts.policies.line)
     for (const policy of parts.policies.answer) {
       if (!policy.answer(dryRun)) continue
       throw new GatewayError(

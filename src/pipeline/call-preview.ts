@@ -14,13 +14,9 @@ import { admitDryRun } from './admission/admission.ts'
 import type { CallPolicies } from './admission/admission.ts'
 import { openCall } from './call-record.ts'
 import type { CallParts } from './call-record.ts'
-import type { ResolveNamedFiles } from './files/named-files.ts'
-import type { DecodeInputs } from './text-inputs.ts'
 
 interface PreviewParts extends CallParts {
   readonly policies: CallPolicies
-  readonly resolveNamedFiles: ResolveNamedFiles
-  readonly decodeInputs: DecodeInputs
 }
 
 type PreviewCall = (request: HttpRequest, caller: Caller, call: ModelCall, bytes: Uint8Array) => Promise<CallPreview>
@@ -35,9 +31,7 @@ export function createPreviewCall(parts: PreviewParts): PreviewCall {
     const call = openCall(parts, request, caller, { operation: format.operation, route, format, options })
     call.body = readJsonBody(bytes)
     call.forwardedHeaders = format.forward.headers?.(request.headers)
-    await admitDryRun(call, parts.policies)
-    await parts.resolveNamedFiles(call)
-    await parts.decodeInputs(call)
+    await admitDryRun(call, parts.policies.preview)
     const deployment = firstOf(call.candidates)
     const attempt = planAttempt(call, deployment, parts.policies)
     return shown(attempt, {

@@ -18,8 +18,11 @@ import type { CostSource } from '../core/usage/request-cost.ts'
 import type { Usage, UsageSource } from '../core/usage/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
+import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
+import { costBounds } from '../pricing/cost-bounds.ts'
+import { boundsUnder } from '../pricing/price-terms.ts'
 import { decodeInput, ownBody } from './call-input.ts'
-import type { MeasureInput } from './measure-input.ts'
+import { measureInput } from './measure-input.ts'
 import { hubReply } from './hub-reply.ts'
 
 /** What all calls are made with. */
@@ -27,9 +30,8 @@ export interface CallParts {
   readonly clock: Clock
   /** Read once for each call: a reload replaces what is in it. */
   readonly current: CurrentConfiguration
-  /** `Call.bounds` by the rules of prices (`pricing/cost-bounds.ts`). */
-  boundsOf(call: Call, maxOutputTokens?: number): CallBounds
-  measureInput: MeasureInput
+  /** Counts the texts of calls that budgets have little room for. */
+  readonly tokenizer: Pick<Tokenizer, 'measure'>
 }
 
 interface CallStart {
@@ -188,12 +190,12 @@ export class CallRecord implements Call {
   }
 
   bounds(maxOutputTokens?: number): CallBounds {
-    return this.#parts.boundsOf(this, maxOutputTokens)
+    return boundsUnder(costBounds(this, maxOutputTokens), this)
   }
 
   measureInput(): Promise<void> {
     const { edits } = this
-    return (this.#measuring ??= this.#parts.measureInput(this).then(measured => {
+    return (this.#measuring ??= measureInput(this.#parts.tokenizer, this).then(measured => {
       // What was changed meanwhile is another input.
       if (this.edits === edits) this.measuredInput = measured
     }))

@@ -8,7 +8,7 @@ import type { Part } from '../core/hub/chat.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
 import type { Encoding } from '../lib/tokens/tokenizer.ts'
 import { Tokenizer } from '../lib/tokens/tokenizer.ts'
-import { createMeasureInput } from './measure-input.ts'
+import { measureInput } from './measure-input.ts'
 
 const tokenizer = new Tokenizer()
 // Reading the vocabularies takes a busy machine longer than a call waits.
@@ -46,7 +46,7 @@ const encodings: readonly (readonly [Deployment, Encoding])[] = [
 const runs = ['a', 'ab', '的一是', '🦊', 'Zq9', '=-', ' ', 'der', 'é', '한국'].map(unit => unit.repeat(700))
 
 describe('the bound of hard texts', () => {
-  const measure = createMeasureInput(tokenizer)
+  const measure = (call: Call) => measureInput(tokenizer, call)
   test.each([...hardTexts(), ...runs.map(text => ({ name: `a run of ${text.slice(0, 6)}`, text }))])(
     '$name',
     async ({ text }) => {
@@ -69,18 +69,18 @@ test('what is drawn is no text, and what is a text in base64 is read', async () 
   const data = Buffer.alloc(30_000, 'pixels').toString('base64')
   const source = { data, mediaType: 'image/png' }
   const content = [{ type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } }]
-  const picture = (await createMeasureInput(tokenizer)(callOf(content, [{ type: 'image', source }], [gpt])))!
+  const picture = (await measureInput(tokenizer, callOf(content, [{ type: 'image', source }], [gpt])))!
   expect(picture.tokensAt(gpt)).toBeLessThan(1000)
   // The same letters in a text count.
-  const text = (await createMeasureInput(tokenizer)(ofText(data, [gpt])))!
+  const text = (await measureInput(tokenizer, ofText(data, [gpt])))!
   expect(text.tokensAt(gpt)).toBeGreaterThan(4000)
 })
 
 test('a thread that has no time leaves the bytes', async () => {
   const waits = new Tokenizer({ waitingMax: 0 })
-  expect(await createMeasureInput(waits)(ofText('Hi', [gpt]))).toBeUndefined()
+  expect(await measureInput(waits, ofText('Hi', [gpt]))).toBeUndefined()
   waits.stop()
-  expect(await createMeasureInput(waits)(ofText('Hi', [gpt]))).toBeUndefined()
+  expect(await measureInput(waits, ofText('Hi', [gpt]))).toBeUndefined()
 })
 
 test('an input that cannot be decoded is measured by all of its texts, one that is no JSON by none', async () => {
@@ -91,13 +91,13 @@ test('an input that cannot be decoded is measured by all of its texts, one that 
       throw new GatewayError('unprocessable', 'a video')
     },
   } as unknown as Call
-  expect((await createMeasureInput(tokenizer)(unread))!.tokensAt(gpt)).toBeWithin(2000, 2800)
-  expect(await createMeasureInput(tokenizer)({ ...call, body: undefined } as Call)).toBeUndefined()
+  expect((await measureInput(tokenizer, unread))!.tokensAt(gpt)).toBeWithin(2000, 2800)
+  expect(await measureInput(tokenizer, { ...call, body: undefined } as Call)).toBeUndefined()
 })
 
 test('fallbacks count too, each by its own vocabulary', async () => {
   const text = 'The quick brown fox. '.repeat(500)
   const call = { ...ofText(text, [claude]), fallbacksInOrder: [{ name: 'spare', deployments: [gpt] }] } as Call
-  const measured = (await createMeasureInput(tokenizer)(call))!
+  const measured = (await measureInput(tokenizer, call))!
   expect(measured.tokensAt(gpt)).toBeLessThan(measured.tokensAt(claude))
 })

@@ -15,21 +15,19 @@ import type { Measure, Tokenizer } from '../lib/tokens/tokenizer.ts'
 /** A call waits no longer for its count: then its bytes are the bound. */
 const waitMs = 5000
 
-/** undefined = it cannot be measured, or not in time. */
-export type MeasureInput = (call: Call) => Promise<MeasuredInput | undefined>
-
-/** Binds the tokenizer, on whose thread texts are counted. */
-export function createMeasureInput(tokenizer: Pick<Tokenizer, 'measure'>): MeasureInput {
-  return async call => {
-    const found = inputTexts(call, readInput(call))
-    if (!found) return undefined
-    const others = [...call.fallbacksInOrder, ...call.largerModels, ...call.lenientModels]
-    const models = [...call.candidates, ...others.flatMap(one => one.deployments)].map(modelOf)
-    const encodings = new Set(models.map(encodingOf).filter(one => one !== undefined))
-    const measure = await tokenizer.measure([...encodings], found.texts, { owner: call.caller.key.id, waitMs })
-    if (!measure) return undefined
-    return { tokensAt: deployment => found.otherTokens + textTokens(measure, modelOf(deployment)) }
-  }
+/** Counts the texts on the tokenizer's thread; undefined = they cannot be measured, or not in time. */
+export async function measureInput(
+  tokenizer: Pick<Tokenizer, 'measure'>,
+  call: Call,
+): Promise<MeasuredInput | undefined> {
+  const found = inputTexts(call, readInput(call))
+  if (!found) return undefined
+  const others = [...call.fallbacksInOrder, ...call.largerModels, ...call.lenientModels]
+  const models = [...call.candidates, ...others.flatMap(one => one.deployments)].map(modelOf)
+  const encodings = new Set(models.map(encodingOf).filter(one => one !== undefined))
+  const measure = await tokenizer.measure([...encodings], found.texts, { owner: call.caller.key.id, waitMs })
+  if (!measure) return undefined
+  return { tokensAt: deployment => found.otherTokens + textTokens(measure, modelOf(deployment)) }
 }
 
 /** undefined = only an upstream of the client's dialect can read it. */

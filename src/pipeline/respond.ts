@@ -4,12 +4,11 @@ import type { Call } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { thousandthsText } from '../lib/text.ts'
+import { nanoUsdToText } from '../pricing/cost.ts'
 
 /** What answers are made with. */
 export interface RespondParts {
   readonly clock: Clock
-  /** Nano-dollars as the text of dollars. */
-  costText(nanoUsd: bigint): string
 }
 
 /**
@@ -95,7 +94,7 @@ export function answerHeaders(parts: RespondParts, call: Call): Record<string, s
   const durationMs = parts.clock.monotonicMs() - call.startedMs
   headers[names.overheadMs] = millisecondsText(durationMs - call.upstreamMs - call.waitedMs)
   if (names.durationMs !== '') headers[names.durationMs] = millisecondsText(durationMs)
-  if (!call.stream && call.costNanoUsd !== null) headers[names.cost] = parts.costText(call.costNanoUsd)
+  if (!call.stream && call.costNanoUsd !== null) headers[names.cost] = nanoUsdToText(call.costNanoUsd)
   if (isEstimated(call)) headers[names.usageSource] = call.usageSource
   if (call.dropped.length > 0) headers[names.dropped] = droppedText(call.dropped)
   return headers

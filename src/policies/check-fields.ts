@@ -1,10 +1,10 @@
-/** Checks the fields of a call by its dialect, and reads the model and options that it asks for. */
+/** Checks the fields of a call by its dialect, and reads the model and options that body and headers ask for. */
 import type { Call } from '../core/call.ts'
 import { unprocessable } from '../core/errors.ts'
 import { noOverrides } from '../core/overrides.ts'
 import { isSafeId } from '../core/request.ts'
+import type { RequestHeaders } from '../core/request.ts'
 import type { Policy } from '../core/policy.ts'
-import { readControlHeaders } from './control/control-headers.ts'
 
 /** Sets model, stream, end user and overrides of the call. Throws `unprocessable` with every problem. */
 export function checkFields(): Policy {
@@ -62,4 +62,56 @@ function readCallId(call: Call, id: unknown): void {
       },
     ])
   call.clientCallId = id
+}
+
+const retriesMost = 10
+const secondsMost = 86_400
+const endUserLengthMax = 256
+/** The first counts. */
+const endUserHeaders = ['x-litellm-customer-id', 'x-litellm-end-user-id']
+
+/**
+ * Reads the headers by which clients control the gateway, under LiteLLM's names (its page "Request Headers"). They win
+ * over the body's fields: `x-litellm-call-id`, `-timeout` and `-stream-timeout` (seconds), `-num-retries`,
+ * `-customer-id` or `-end-user-id`. Throws `unprocessable` with the name of the header.
+ */
+function readControlHeaders(call: Call, headers: RequestHeaders): void {
+  const callId = headers.get('x-litellm-call-id')
+  if (callId !== null) call.clientCallId = checkedId(callId)
+  const endUser = endUserHeaderOf(headers)
+  if (endUser !== undefined) call.endUser = checkedEndUser(headers.get(endUser)!, endUser)
+  const retries = headers.get('x-litellm-num-retries')
+  if (retries !== null) call.overrides = { ...call.overrides, retries: checkedRetries(retries) }
+  const ofStream = call.stream ? 'x-litellm-stream-timeout' : ''
+  const name = ofStream !== '' && headers.has(ofStream) ? ofStream : 'x-litellm-timeout'
+  const timeout = headers.get(name)
+  if (timeout !== null) call.overrides = { ...call.overrides, timeoutMs: checkedSeconds(timeout, name) * 1000 }
+}
+
+const refused = (name: string, msg: string) => unprocessable([{ loc: ['header', name], msg, type: 'invalid' }])
+
+function checkedId(id: string): string {
+  if (isSafeId(id)) return id
+  throw refused('x-litellm-call-id', 'must be 1 to 128 letters, digits and . _ : / @ = + ~ -')
+}
+
+/** The header that names the end user of the call; undefined = none does. */
+export function endUserHeaderOf(headers: RequestHeaders): string | undefined {
+  return endUserHeaders.find(name => headers.has(name))
+}
+
+function checkedEndUser(id: string, header: string): string {
+  if (id.length <= endUserLengthMax) return id
+  throw refused(header, `must have at most ${endUserLengthMax} characters`)
+}
+
+function checkedRetries(text: string): number {
+  if (/^\d{1,2}$/.test(text) && Number(text) <= retriesMost) return Number(text)
+  throw refused('x-litellm-num-retries', `must be a whole number from 0 to ${retriesMost}`)
+}
+
+function checkedSeconds(text: string, name: string): number {
+  const seconds = /^\d{1,6}(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN
+  if (seconds > 0 && seconds <= secondsMost) return seconds
+  throw refused(name, `must be a number of seconds, more than 0 and at most ${secondsMost}`)
 }

@@ -1,15 +1,18 @@
 import type { AnswerCache } from '../core/cache/answer-cache.ts'
-import type { Call, Settlement } from '../core/call.ts'
+import type { Settlement } from '../core/call.ts'
 import type { Ledger } from '../core/ledger/ledger.ts'
 import type { Limiter } from '../core/tenancy/limits.ts'
 import type { AuthFailure } from '../core/sign-in/auth-failure.ts'
 import type { Policy, RequestPolicy } from '../core/policy.ts'
 import type { KeyRotationSettings } from '../core/settings.ts'
 import type { CurrentConfiguration } from '../core/model-directory.ts'
+import type { FileStore } from '../core/objects/file-records.ts'
+import type { FileCalls } from '../core/objects/files.ts'
 import type { KeyDirectory } from '../core/tenancy/keys.ts'
 import type { SessionGuard, TokenVerifier } from '../core/sign-in/sign-in.ts'
 import type { TenantDirectory } from '../core/tenancy/tenancy-store.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import { callTags } from './call-tags.ts'
 import { chargeBudgets } from './charge-budgets.ts'
 import type { CallLimits } from './limits/call-limits.ts'
@@ -24,7 +27,6 @@ import { fieldNames } from './field-names.ts'
 import { identify } from './identify.ts'
 import { modelAccess } from './model-access.ts'
 import { modelMode } from './model-mode.ts'
-import { observe } from './observe.ts'
 import { namedFiles } from './named-files.ts'
 import { namedTenants } from './named-tenants.ts'
 import { providerBudgets } from './provider-budgets.ts'
@@ -53,8 +55,9 @@ export interface AdmissionParts {
   readonly ledger: Ledger
   /** For requests; each call has taken its own. */
   readonly current: CurrentConfiguration
-  resolveNamedFiles(call: Call): Promise<void> | undefined
-  decodeInputs(call: Call): Promise<void> | undefined
+  readonly files: Pick<FileStore, 'find'>
+  readonly fileCalls: Pick<FileCalls, 'bytes'>
+  readonly tokenizer: Pick<Tokenizer, 'decode'>
   readonly cache: AnswerCache
   /** See `guardrails/policies.ts`. */
   readonly guardrails: readonly Policy[]
@@ -64,7 +67,9 @@ export interface AdmissionParts {
   readonly own: readonly Policy[]
   /** A request was refused for its key. */
   refused(failure: AuthFailure): void
+  /** Writes the log line of a call. Called once per call, also for one that was refused; must not throw or wait. */
   log(settlement: Settlement): void
+  /** Adds the call to the metrics. As `log`. */
   count(settlement: Settlement): void
 }
 
@@ -109,12 +114,12 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     countTokens(),
     limits.onBody,
     providers.onBody,
-    namedFiles(parts.resolveNamedFiles),
-    decodeInputs(parts.decodeInputs),
+    namedFiles(parts),
+    decodeInputs(parts.tokenizer),
 
     // The call's intent is written to the journal; it is routed next.
-    observe('metrics', parts.count),
-    observe('log', parts.log),
+    { name: 'metrics', stage: 'body', settled: parts.count },
+    { name: 'log', stage: 'body', settled: parts.log },
     recordLedger(parts.ledger, parts.limits.spendWriter),
     providers.atEnd,
     chargeBudgets(money),

@@ -7,7 +7,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 import type { TenantDirectory } from '../core/tenancy/tenancy-store.ts'
 import type { Customer, Tag } from '../core/tenancy/tenancy.ts'
-import { endUserHeaderOf } from './control/control-headers.ts'
+import { endUserHeaderOf } from './check-fields.ts'
 import { tagsHeader } from './call-tags.ts'
 
 /**

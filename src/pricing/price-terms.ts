@@ -23,6 +23,7 @@ export function costUnder(terms: readonly PriceAdjustment[], listNanoUsd: bigint
 
 const compiled = new WeakMap<PriceAdjustmentSettings, WeakMap<Caller, Map<string, readonly PriceAdjustment[]>>>()
 const providersMax = 1000
+const noTerms: readonly PriceAdjustment[] = []
 
 /** The terms of a caller's calls that this provider serves, the vendor's first, the key's last; empty = list prices. */
 export function termsFor(
@@ -48,6 +49,12 @@ export function termsFor(
     if (providers.size < providersMax) providers.set(provider, terms)
   }
   return terms
+}
+
+/** The terms of the deployment that answered a call, or failed last. */
+export function termsOf({ caller, deployment, models }: Call): readonly PriceAdjustment[] {
+  const { priceTerms } = models.settings
+  return priceTerms && deployment ? termsFor(priceTerms, caller, deployment.target.provider.name) : noTerms
 }
 
 /** The bounds of a call with the terms of whichever deployment makes it the most expensive. */

@@ -2,16 +2,16 @@ import { expect, test } from 'bun:test'
 import type { Deployment } from '../core/deployment.ts'
 import type { Prices } from '../core/usage/prices.ts'
 import type { Usage } from '../core/usage/usage.ts'
-import { requestCosts } from './request-cost.ts'
+import { requestCost, usesAnything } from './request-cost.ts'
 
 const prices: Prices = { input: 1_000_000_000n, output: 2_000_000_000n }
 const advisor: Prices = { input: 5_000_000_000n, output: 25_000_000_000n }
-const cost = requestCosts((provider, model) => (provider === 'host' && model === 'advisor' ? advisor : null))
+const listed = (provider: string, model: string) => (provider === 'host' && model === 'advisor' ? advisor : null)
 
 function costOf(usage: Usage, made: { reportsCost?: true; priceSource?: string; prices?: Prices | null } = {}) {
   const { reportsCost, priceSource = 'catalogue', prices: given = prices } = made
   const deployment = { target: { provider: { name: 'host', reportsCost } }, prices: given, priceSource }
-  return cost(usage, deployment as unknown as Deployment, { atMs: 0, endedAtMs: 1000 })
+  return requestCost(usage, deployment as unknown as Deployment, { atMs: 0, endedAtMs: 1000 }, listed)
 }
 
 const reported: Usage = { inputTokens: 10, outputTokens: 10, reportedCostNanoUsd: 77n }
@@ -23,18 +23,10 @@ test('a host that is believed says what a call cost; of others it is no price', 
   expect(costOf(reported, { prices: null })).toEqual({ nanoUsd: null, source: 'none' })
 })
 
-test('a request without a known price is reported, if it used something', () => {
-  const told: string[] = []
-  const costs = requestCosts(
-    () => null,
-    (_, { target }) => void told.push(target.model),
-  )
-  const deployment = { target: { provider: { name: 'host' }, model: 'm' }, prices: null } as unknown as Deployment
-  const times = { atMs: 0, endedAtMs: 1 }
-  expect(costs({ inputTokens: 0, outputTokens: 0 }, deployment, times).nanoUsd).toBeNull()
-  expect(told).toEqual([])
-  expect(costs({ inputTokens: 1, outputTokens: 0 }, deployment, times).nanoUsd).toBeNull()
-  expect(told).toEqual(['m'])
+test('a request that used nothing that has a price is none that lacks one', () => {
+  expect(usesAnything({ inputTokens: 0, outputTokens: 0 })).toBe(false)
+  expect(usesAnything({ inputTokens: 1, outputTokens: 0 })).toBe(true)
+  expect(usesAnything({ inputTokens: 0, outputTokens: 0, images: 1 })).toBe(true)
 })
 
 test("the operator's prices win over what a host says", () => {
@@ -56,7 +48,7 @@ test('what a vendor does not bill costs nothing there, and is unknown at other p
   const usage = { inputTokens: 106, outputTokens: 1, served: { serviceTier: 'unbilled' } }
   const at = (provider: object) => {
     const deployment = { target: { provider }, prices, priceSource: 'catalogue' } as unknown as Deployment
-    return cost(usage, deployment, { atMs: 0, endedAtMs: 1000 }).nanoUsd
+    return requestCost(usage, deployment, { atMs: 0, endedAtMs: 1000 }, listed).nanoUsd
   }
   expect([at({ leavesUnbilled: true }), at({})]).toEqual([0n, null])
 })

@@ -15,27 +15,31 @@ export type ListedPrices = (provider: string, model: string) => Prices | null
 const pricesAt = (listed: ListedPrices, provider: string) => (model: string) => listed(provider, model)
 
 /**
- * The cost of a request, bound to the price list, which is asked for other models that the upstream used. Prices that
- * the operator gave win over what the upstream says: they are the operator's contract. `unpriced` is called for each
- * request that used something and has no known price.
+ * The cost of a request; `listed` is asked for other models that the upstream used. Prices that the operator gave win
+ * over what the upstream says: they are the operator's contract.
  */
-export function requestCosts(
+export function requestCost(
+  usage: Usage,
+  deployment: Deployment,
+  times: RequestTimes,
   listed: ListedPrices,
-  unpriced: (usage: Usage, deployment: Deployment) => void = () => {},
-): (usage: Usage, deployment: Deployment, times: RequestTimes) => RequestCost {
-  return (usage, deployment, times) => {
-    const { provider } = deployment.target
-    const { reportedCostNanoUsd: reported } = usage
-    if (reported !== undefined && provider.reportsCost && deployment.priceSource !== 'config')
-      return { nanoUsd: reported, source: 'upstream' }
-    if (usage.served?.serviceTier === unbilledTier && provider.leavesUnbilled) return freeCost
-    const terms = usage.otherModels ? { ...times, pricesOfModel: pricesAt(listed, provider.name) } : times
-    const nanoUsd = costNanoUsd(usage, deployment.prices, terms)
-    if (nanoUsd !== null) return { nanoUsd, source: 'prices' }
-    if (usesAnything(usage)) unpriced(usage, deployment)
-    return unknownCost
-  }
+): RequestCost {
+  const { provider } = deployment.target
+  const { reportedCostNanoUsd: reported } = usage
+  if (reported !== undefined && provider.reportsCost && deployment.priceSource !== 'config')
+    return { nanoUsd: reported, source: 'upstream' }
+  if (usage.served?.serviceTier === unbilledTier && provider.leavesUnbilled) return freeCost
+  const terms = usage.otherModels ? { ...times, pricesOfModel: pricesAt(listed, provider.name) } : times
+  const nanoUsd = costNanoUsd(usage, deployment.prices, terms)
+  return nanoUsd === null ? unknownCost : { nanoUsd, source: 'prices' }
 }
 
-const usesAnything = ({ inputTokens, outputTokens, images, audioSeconds, characters, searchUnits }: Usage): boolean =>
-  Boolean(inputTokens || outputTokens || images || audioSeconds || characters || searchUnits)
+/** Whether a request used something that has a price. */
+export const usesAnything = ({
+  inputTokens,
+  outputTokens,
+  images,
+  audioSeconds,
+  characters,
+  searchUnits,
+}: Usage): boolean => Boolean(inputTokens || outputTokens || images || audioSeconds || characters || searchUnits)

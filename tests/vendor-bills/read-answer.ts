@@ -1,5 +1,5 @@
 /** What the gateway reads of an answer, on both of its lanes, and what it makes of it. */
-import { requestCosts } from '../../src/pricing/request-cost.ts'
+import { requestCost } from '../../src/pricing/request-cost.ts'
 import { catalogPrices } from '../../src/config/prices/prices.ts'
 import { pricesInPlace } from '../../src/config/prices/place-premiums.ts'
 import type { Call } from '../../src/core/call.ts'
@@ -57,8 +57,6 @@ export function usageOnLanes(bill: Bill): Usage[] {
   return [forwarded, events.findLast(isUsage)?.usage].filter(usage => usage !== undefined)
 }
 
-const costOf = requestCosts(catalogPrices)
-
 /** The cost by the built-in price list. */
 export function costOfBill(bill: Bill, usage: Usage): RequestCost {
   const { asked = {}, answeredTier, inBatch, at = '2026-11-23T12:00:00Z', seconds = 1 } = bill
@@ -69,5 +67,5 @@ export function costOfBill(bill: Bill, usage: Usage): RequestCost {
   const deployment = { ...listed, target, prices: pricesInPlace(listed, target) } as unknown as Deployment
   const atMs = Date.parse(at)
   const billed = inBatch ? { ...served, served: { serviceTier: 'batch' } } : served
-  return costOf(billed, deployment, { atMs, endedAtMs: atMs + seconds * 1000 })
+  return requestCost(billed, deployment, { atMs, endedAtMs: atMs + seconds * 1000 }, catalogPrices)
 }

@@ -2,7 +2,7 @@ import type { JsonBody } from '../../lib/json/json-body.ts'
 import type { Deployment } from '../deployment.ts'
 
 /**
- * The uploaded files that the body of a call names, found for its key. Implemented by `pipeline/files/named-files.ts`.
+ * The uploaded files that the body of a call names, found for its key. Implemented by `policies/named-files.ts`.
  */
 export interface NamedFiles {
   /**

@@ -13,8 +13,10 @@ type PoliciesWith<H extends Hook> = readonly (Policy & Required<Pick<Policy, H>>
 export interface CallPolicies {
   readonly head: PoliciesWith<'admit'>
   readonly body: PoliciesWith<'admit'>
-  /** Those of `body` that also apply where nothing is sent: to the lines of a batch's input file, and to previews. */
-  readonly dryRun: PoliciesWith<'admit'>
+  /** Those of `body` that apply to the lines of a batch's input file, of which nothing is sent. */
+  readonly line: PoliciesWith<'admit'>
+  /** Those of `body` that apply to previews, of which nothing is sent. */
+  readonly preview: PoliciesWith<'admit'>
   readonly admitAttempt: PoliciesWith<'admitAttempt'>
   readonly admitModel: PoliciesWith<'admitModel'>
   readonly answer: PoliciesWith<'answer'>
@@ -32,7 +34,8 @@ export function callPolicies(policies: readonly Policy[]): CallPolicies {
   return {
     head: having('admit', ({ stage }) => stage === 'head'),
     body: having('admit', ({ stage }) => stage === 'body'),
-    dryRun: having('admit', ({ stage, dryRun }) => stage === 'body' && dryRun !== false),
+    line: having('admit', ({ stage, dryRun }) => stage === 'body' && dryRun === undefined),
+    preview: having('admit', ({ stage, dryRun }) => stage === 'body' && dryRun !== false),
     admitAttempt: having('admitAttempt'),
     admitModel: having('admitModel'),
     answer: having('answer'),
@@ -117,6 +120,6 @@ export async function admitted(call: Call, policies: PoliciesWith<'admit'>): Pro
 }
 
 /** Where nothing is sent: asks all policies, also those after one that would answer. Rejects with a refusal. */
-export async function admitDryRun(call: Call, policies: CallPolicies): Promise<void> {
-  for (const policy of policies.dryRun) await policy.admit(call)
+export async function admitDryRun(call: Call, policies: PoliciesWith<'admit'>): Promise<void> {
+  for (const policy of policies) await policy.admit(call)
 }

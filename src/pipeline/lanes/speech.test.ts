@@ -35,8 +35,7 @@ interface Upstream {
 const callParts = (clock: CallParts['clock']) => ({
   clock,
   current: undefined as never,
-  measureInput: () => Promise.resolve(undefined),
-  boundsOf: () => undefined as never,
+  tokenizer: { measure: () => Promise.resolve(undefined) },
 })
 
 function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: object = {}) {

@@ -60,8 +60,7 @@ function stream(heartbeat = '<alive>', relay = wordRelay(), timeouts = noTimeout
   const parts = {
     clock: { ...clock, monotonicMs: () => performance.now() },
     current: undefined as never,
-    measureInput: () => Promise.resolve(undefined),
-    boundsOf: () => undefined as never,
+    tokenizer: { measure: () => Promise.resolve(undefined) },
   }
   const call = new CallRecord(parts, {
     id: 'c',

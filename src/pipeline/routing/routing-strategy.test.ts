@@ -88,8 +88,7 @@ function group(candidates: readonly Deployment[], strategy?: RoutingStrategy) {
       {
         clock,
         current: undefined as never,
-        measureInput: () => Promise.resolve(undefined),
-        boundsOf: () => undefined as never,
+        tokenizer: { measure: () => Promise.resolve(undefined) },
       },
       {
         id: 'c',

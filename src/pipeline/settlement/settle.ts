@@ -5,8 +5,10 @@ import type { EndedCall } from '../../core/endpoint.ts'
 import type { Client } from '../../core/request.ts'
 import { unknownCost } from '../../core/usage/request-cost.ts'
 import type { RequestCost, RequestTimes } from '../../core/usage/request-cost.ts'
-import type { PriceAdjustment } from '../../core/usage/price-terms.ts'
 import type { Usage } from '../../core/usage/usage.ts'
+import { costUnder, termsOf, termsText } from '../../pricing/price-terms.ts'
+import { requestCost, usesAnything } from '../../pricing/request-cost.ts'
+import type { ListedPrices } from '../../pricing/request-cost.ts'
 import type { CallPolicies } from '../admission/admission.ts'
 import type { Settle } from '../call-control.ts'
 import { CallRecord } from '../call-record.ts'
@@ -17,14 +19,10 @@ import { addEarlierUsage, completeRequest, countedTokens, isOwed, recordUsage, t
 /** What calls are settled and answered with. */
 export interface SettleParts extends CallParts, RespondParts {
   readonly policies: CallPolicies
-  /** What a request to an upstream cost (`pricing/request-cost.ts`). */
-  cost(usage: Usage, deployment: Deployment, times: RequestTimes): RequestCost
-  /** Discounts and margins (`pricing/price-terms.ts`): of the deployment that answered, or failed last. */
-  readonly terms: {
-    of(call: Call): readonly PriceAdjustment[]
-    cost(terms: readonly PriceAdjustment[], listNanoUsd: bigint): bigint
-    text(terms: readonly PriceAdjustment[]): string
-  }
+  /** The price list, for other models that an upstream used in a request. */
+  readonly listedPrices: ListedPrices
+  /** Called for each request to an upstream that used something and has no known price. */
+  reportUnpriced(usage: Usage, deployment: Deployment): void
 }
 
 const freeCost: RequestCost = { nanoUsd: 0n, source: 'prices' }
@@ -41,7 +39,7 @@ export function settler(parts: SettleParts): Settle {
     const durationMs = parts.clock.monotonicMs() - call.startedMs
     const times = { atMs: call.startedAtMs, endedAtMs: call.startedAtMs + durationMs }
     const { nanoUsd, source } = isOwnAnswer ? freeCost : costOf(parts, call, times)
-    charge(parts, call, nanoUsd)
+    charge(call, nanoUsd)
     call.costSource = source
     if (call.modelReservations) call.usedByModel = usedByModel(parts, call, times)
     const isOwedAny = isOwed(call) || call.sentBefore.length > 0
@@ -52,14 +50,14 @@ export function settler(parts: SettleParts): Settle {
 }
 
 /** Sets what the caller is charged for what the vendor charges. An answer without an upstream has no terms. */
-function charge({ terms }: Pick<SettleParts, 'terms'>, call: Call, listNanoUsd: bigint | null): void {
+function charge(call: Call, listNanoUsd: bigint | null): void {
   call.listCostNanoUsd = listNanoUsd
   call.costNanoUsd = listNanoUsd
   if (listNanoUsd === null || call.attempts === 0 || call.models.settings.priceTerms === null) return
-  const own = terms.of(call)
-  if (own.length === 0) return
-  call.costNanoUsd = terms.cost(own, listNanoUsd)
-  call.priceTerms = terms.text(own)
+  const terms = termsOf(call)
+  if (terms.length === 0) return
+  call.costNanoUsd = costUnder(terms, listNanoUsd)
+  call.priceTerms = termsText(terms)
 }
 
 /** Reports an end to every policy, the last policy first: it records. */
@@ -67,14 +65,20 @@ function report({ policies }: Pick<SettleParts, 'policies'>, settlement: Settlem
   for (const policy of policies.settled) policy.settled(settlement)
 }
 
+function requestCostOf(parts: SettleParts, usage: Usage, deployment: Deployment, times: RequestTimes): RequestCost {
+  const cost = requestCost(usage, deployment, times, parts.listedPrices)
+  if (cost.nanoUsd === null && usesAnything(usage)) parts.reportUnpriced(usage, deployment)
+  return cost
+}
+
 /** Every request at the prices of its own deployment; null = one of them has no known price or usage. */
-function costOf({ cost }: SettleParts, call: Call, times: RequestTimes): RequestCost {
+function costOf(parts: SettleParts, call: Call, times: RequestTimes): RequestCost {
   const { usage, deployment, sentBefore } = call
-  const last = usage && deployment ? cost(usage, deployment, times) : unknownCost
+  const last = usage && deployment ? requestCostOf(parts, usage, deployment, times) : unknownCost
   if (sentBefore.length === 0) return last
   let total = isOwed(call) ? last : undefined
   for (const one of sentBefore)
-    total = addCosts(total, one.usage ? cost(one.usage, one.deployment, times) : unknownCost)
+    total = addCosts(total, one.usage ? requestCostOf(parts, one.usage, one.deployment, times) : unknownCost)
   return total ?? unknownCost
 }
 
@@ -82,7 +86,7 @@ function costOf({ cost }: SettleParts, call: Call, times: RequestTimes): Request
  * What each model used, with the terms of the call: what is fixed for the call counts with the model that was asked
  * last.
  */
-function usedByModel({ cost, terms }: SettleParts, call: Call, times: RequestTimes): ReadonlyMap<string, ModelUse> {
+function usedByModel(parts: SettleParts, call: Call, times: RequestTimes): ReadonlyMap<string, ModelUse> {
   const { sentBefore, usage, deployment, attemptedModel, costNanoUsd: total } = call
   const used = new Map<string, { tokens: number; list: bigint | null }>()
   const add = (model: string, tokens: number, list: bigint | null) => {
@@ -93,11 +97,15 @@ function usedByModel({ cost, terms }: SettleParts, call: Call, times: RequestTim
     })
   }
   for (const one of sentBefore)
-    add(one.model, one.countedTokens, one.usage ? cost(one.usage, one.deployment, times).nanoUsd : null)
+    add(one.model, one.countedTokens, one.usage ? requestCostOf(parts, one.usage, one.deployment, times).nanoUsd : null)
   if (isOwed(call))
-    add(attemptedModel, tokensOf(call), usage && deployment ? cost(usage, deployment, times).nanoUsd : null)
-  const own = call.priceTerms === '' ? [] : terms.of(call)
-  const charged = (list: bigint | null) => (list === null || own.length === 0 ? list : terms.cost(own, list))
+    add(
+      attemptedModel,
+      tokensOf(call),
+      usage && deployment ? requestCostOf(parts, usage, deployment, times).nanoUsd : null,
+    )
+  const terms = call.priceTerms === '' ? [] : termsOf(call)
+  const charged = (list: bigint | null) => (list === null || terms.length === 0 ? list : costUnder(terms, list))
   const last = [...used.keys()].at(-1)
   let others: bigint | null = 0n
   return new Map(
@@ -144,9 +152,9 @@ export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => voi
     call.tags = ended.tags
     call.deployment = deployment
     call.attempts = 1
-    charge(parts, call, costNanoUsd)
+    charge(call, costNanoUsd)
     call.costSource = costNanoUsd === null ? 'none' : 'prices'
-    call.batchEnd = { ...ended.batch, costs: chargedCosts(parts, call, ended.batch.costs) }
+    call.batchEnd = { ...ended.batch, costs: chargedCosts(call, ended.batch.costs) }
     recordUsage(call, usage)
     const { outcome, status, error, endedAtMs } = ended
     const durationMs = Math.max(endedAtMs - startedAtMs, 0)
@@ -155,12 +163,8 @@ export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => voi
 }
 
 /** What the caller is charged for what the vendor charges for each model. */
-function chargedCosts(
-  { terms }: Pick<SettleParts, 'terms'>,
-  call: Call,
-  costs: EndedBatch['costs'],
-): ReadonlyMap<string, bigint | null> {
-  const own = call.priceTerms === '' ? [] : terms.of(call)
-  if (own.length === 0) return costs
-  return new Map([...costs].map(([model, cost]) => [model, cost === null ? null : terms.cost(own, cost)]))
+function chargedCosts(call: Call, costs: EndedBatch['costs']): ReadonlyMap<string, bigint | null> {
+  const terms = call.priceTerms === '' ? [] : termsOf(call)
+  if (terms.length === 0) return costs
+  return new Map([...costs].map(([model, cost]) => [model, cost === null ? null : costUnder(terms, cost)]))
 }

@@ -2,18 +2,18 @@
  * Which deployments can be given the files of a call, with a store and upstreams that only note what they are asked.
  */
 import { expect, test } from 'bun:test'
-import { targetOf } from '../../../tests/support/provider-rig.ts'
-import type { Call } from '../../core/call.ts'
-import { nativeProfile } from '../../core/deployment.ts'
-import type { Deployment } from '../../core/deployment.ts'
-import { GatewayError } from '../../core/errors.ts'
-import type { FileRecord } from '../../core/objects/file-records.ts'
-import { newId } from '../../files/objects.ts'
-import { openaiChat } from '../../formats/openai/chat/index.ts'
-import { JsonBody } from '../../lib/json/json-body.ts'
-import { Secret } from '../../lib/secret.ts'
-import { providers } from '../../providers/index.ts'
-import { createResolveNamedFiles } from './named-files.ts'
+import { targetOf } from '../../tests/support/provider-rig.ts'
+import type { Call } from '../core/call.ts'
+import { nativeProfile } from '../core/deployment.ts'
+import type { Deployment } from '../core/deployment.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { FileRecord } from '../core/objects/file-records.ts'
+import { newId } from '../files/objects.ts'
+import { openaiChat } from '../formats/openai/chat/index.ts'
+import { JsonBody } from '../lib/json/json-body.ts'
+import { Secret } from '../lib/secret.ts'
+import { providers } from '../providers/index.ts'
+import { namedFiles } from './named-files.ts'
 
 const deploymentOf = (id: string, account: string, provider = 'openai'): Deployment =>
   ({
@@ -33,15 +33,15 @@ interface Options {
   readonly records?: Partial<FileRecord>[]
   readonly bodyBytesMax?: number
   readonly role?: 'proxy_admin' | 'key'
-  /** Models that the key may not use. */
-  readonly hidden?: readonly string[]
+  /** The only models that the key may use; absent = all. */
+  readonly models?: readonly string[]
 }
 
 /** A call that names the files, each in a message of its own. */
 function rig(
   ids: readonly string[],
   candidates: readonly Deployment[],
-  { content, records, bodyBytesMax = 1e8, role = 'key', hidden = [] }: Options = {},
+  { content, records, bodyBytesMax = 1e8, role = 'key', models = [] }: Options = {},
 ) {
   const asked: (string | null)[] = []
   const fetched: string[] = []
@@ -65,13 +65,13 @@ function rig(
     body,
     candidates,
     upstreamMs: 0,
-    caller: { role, key: { id: 'key-1' } },
+    caller: { role, key: { id: 'key-1', models } },
     client: {},
     format: openaiChat,
-    models: { settings: { deployments: [home, twin, far], bodyBytesMax } },
+    models: { settings: { deployments: [home, twin, far], bodyBytesMax, accessGroups: {} } },
   } as unknown as Call
   let nowMs = 0
-  const place = createResolveNamedFiles({
+  const { admit } = namedFiles({
     files: { find: async (_kind, id, owner) => (asked.push(owner), known.get(id)) },
     fileCalls: {
       bytes: async ({ path, deployment }) => (
@@ -79,14 +79,14 @@ function rig(
       ),
     },
     clock: { epochMs: () => 0, monotonicMs: () => nowMs },
-    mayCall: (_caller, model) => !hidden.includes(model),
   })
+  const place = () => admit!(call) as Promise<void> | undefined
   return {
     call,
     asked,
     fetched,
-    placed: async () => (await place(call), call),
-    place: () => place(call),
+    placed: async () => (await place(), call),
+    place,
   }
 }
 const failing = (kind: ConstructorParameters<typeof GatewayError>[0], message = 'no') => ({
@@ -206,12 +206,12 @@ test('the content travels in one body for each deployment; a client that leaves 
 
 test('the model that keeps a file is only named to callers who may use it', async () => {
   const id = newId('file')
-  const said = (hidden: string[], candidates = [far]) =>
-    messageOf(rig([id], candidates, { ...failing('upstream-credentials'), hidden }).placed())
+  const said = (models: string[], candidates = [far]) =>
+    messageOf(rig([id], candidates, { ...failing('upstream-credentials'), models }).placed())
   expect(await said([])).toContain(
     "is kept by the upstream of the model 'model-home' (openai), not by that of 'm', and",
   )
-  const hidden = await said(['model-home'])
+  const hidden = await said(['model-far'])
   expect(hidden).toContain(
     `the file '${id}' is kept by another upstream (openai) than that of 'm', and its content is not handed out there; upload it with \`model\`: 'm', or send its content as \`file_data\``,
   )
