@@ -53,6 +53,8 @@ test('the day on which clocks change has 23 or 25 hours, and a midnight that is 
   expect(windowAt('1d', '2024-04-26T12:00:00Z', 'Africa/Cairo')[0]).toBe('2024-04-25T22:00:00.000Z')
   // And back from 24:00 to 23:00 on 31 October 2024.
   expect(windowAt('1d', '2024-10-31T21:30:00Z', 'Africa/Cairo')[1]).toBe('2024-10-31T22:00:00.000Z')
+  // A midnight that the clocks pass twice begins the day once: St John's, back from 00:01 to 23:01 on 1 November 2009.
+  expect(windowAt('1d', '2009-11-01T03:00:00Z', 'America/St_Johns')[0]).toBe('2009-11-01T02:30:00.000Z')
 })
 
 test('durations that are no duration get an error that says what is wrong', () => {
@@ -60,7 +62,9 @@ test('durations that are no duration get an error that says what is wrong', () =
     expect(readBudgetDuration(text)).toHaveProperty('problem')
   for (const text of ['1s', '30d', ' 1mo ', '52w', '1200mo'])
     expect(readBudgetDuration(text)).not.toHaveProperty('problem')
-  expect([isTimeZone('Europe/Berlin'), isTimeZone('Mars/Olympus')]).toEqual([true, false])
+  const zones = ['Europe/Berlin', '+01:00', 'Mars/Olympus', '2026-01-01T00:00[Europe/Berlin]', '']
+  expect(zones.map(isTimeZone)).toEqual([true, true, false, false, false])
+  expect(windowAt('1d', '2026-11-23T15:52:48Z', '+01:00')[0]).toBe('2026-11-22T23:00:00.000Z')
 })
 
 test('periods follow each other without a gap and contain their moment, in every zone and for every duration', () => {

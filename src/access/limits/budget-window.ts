@@ -22,8 +22,9 @@ export interface BudgetCalendar {
 
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000 }
 const daysMax = 36_500
-/** 1 January 1970 was a Thursday. */
-const mondayDay = 4
+/** The day from which days are counted, and its first Monday, from which weeks are. */
+const firstDay = new Temporal.PlainDate(1970, 1, 1)
+const firstMonday = new Temporal.PlainDate(1970, 1, 5)
 
 /** A budget without a duration. */
 const lifetimeWindow: BudgetWindow = { startMs: 0, endMs: null }
@@ -45,7 +46,7 @@ const daysOf = (unit: BudgetDuration['unit']): number => (unit === 'mo' ? 30 : u
 /** Whether the runtime knows the zone. */
 export function isTimeZone(name: string): boolean {
   try {
-    formatOf(name)
+    new Intl.DateTimeFormat('en-US', { timeZone: name })
     return true
   } catch {
     return false
@@ -57,7 +58,8 @@ export function isTimeZone(name: string): boolean {
  * month, `3mo` on the first of a quarter; other days and weeks are multiples since 1970 (weeks since its first Monday),
  * hours, minutes and seconds likewise, in UTC. A midnight that the clocks skip is the first moment after it. With
  * `resetAtMs` periods end at that moment and at whole multiples of the duration around it: months on its day of the
- * month and time in UTC (or the last day of a shorter month), all others by their length.
+ * month and time in UTC (or the last day of a shorter month), all others by their length. It costs a few microseconds:
+ * callers keep the period until it ends.
  */
 export function budgetWindow(
   duration: BudgetDuration | undefined,
@@ -71,12 +73,10 @@ export function budgetWindow(
     const lengthMs = count * (unit in unitMs ? unitMs[unit as keyof typeof unitMs] : daysOf(unit) * dayMs)
     return multiple(lengthMs, resetAtMs ?? 0, nowMs)
   }
-  const today = presentDay(timeZone, nowMs)
-  if (unit === 'mo') return monthsWindow(count, timeZone, today)
-  if (unit === 'd' && count === 30) return monthsWindow(1, timeZone, today)
+  if (unit === 'mo') return daysWindow(timeZone, nowMs, date => monthsAround(date, count))
+  if (unit === 'd' && count === 30) return daysWindow(timeZone, nowMs, date => monthsAround(date, 1))
   const days = count * daysOf(unit)
-  const { startMs: day } = multiple(days, days % 7 === 0 ? mondayDay : 0, today)
-  return { startMs: startOfDay(timeZone, day), endMs: startOfDay(timeZone, day + days) }
+  return daysWindow(timeZone, nowMs, date => daysAround(date, days))
 }
 
 function multiple(length: number, from: number, now: number): { startMs: number; endMs: number } {
@@ -86,90 +86,38 @@ function multiple(length: number, from: number, now: number): { startMs: number;
 
 /** Months from the anchor's day and time: of the 31st in February, its last day. */
 function shiftedMonths(count: number, anchorMs: number, nowMs: number): BudgetWindow {
-  const anchor = new Date(anchorMs)
-  const month = anchor.getUTCFullYear() * 12 + anchor.getUTCMonth()
-  const momentOf = (steps: number) => {
-    const at = month + steps * count
-    const [year, inYear] = [Math.floor(at / 12), at % 12]
-    const day = Math.min(anchor.getUTCDate(), new Date(Date.UTC(year, inYear + 1, 0)).getUTCDate())
-    return Date.UTC(year, inYear, day) + (anchorMs - Math.floor(anchorMs / dayMs) * dayMs)
-  }
-  const now = new Date(nowMs)
-  let steps = Math.floor((now.getUTCFullYear() * 12 + now.getUTCMonth() - month) / count)
+  const anchor = utc(anchorMs)
+  const momentOf = (steps: number) => anchor.add({ months: steps * count }).epochMilliseconds
+  const now = utc(nowMs)
+  let steps = Math.floor(((now.year - anchor.year) * 12 + now.month - anchor.month) / count)
   while (momentOf(steps) > nowMs) steps--
   while (momentOf(steps + 1) <= nowMs) steps++
   return { startMs: momentOf(steps), endMs: momentOf(steps + 1) }
 }
 
-function monthsWindow(count: number, timeZone: string, today: number): BudgetWindow {
-  const date = new Date(today * dayMs)
-  const month = date.getUTCFullYear() * 12 + date.getUTCMonth()
-  const first = Math.floor(month / count) * count
-  const startOf = (at: number) => startOfDay(timeZone, Date.UTC(Math.floor(at / 12), at % 12, 1) / dayMs)
-  return { startMs: startOf(first), endMs: startOf(first + count) }
+const utc = (epochMs: number): Temporal.ZonedDateTime =>
+  Temporal.Instant.fromEpochMilliseconds(epochMs).toZonedDateTimeISO('UTC')
+
+/** The first day of a period and the first day after it. */
+type DaysOfPeriod = (date: Temporal.PlainDate) => readonly [Temporal.PlainDate, Temporal.PlainDate]
+
+/** Of two midnights of one day the clock passes, the first counts: the moments before the second are the new day's. */
+function daysWindow(timeZone: string, nowMs: number, daysOfPeriod: DaysOfPeriod): BudgetWindow {
+  const shown = Temporal.Instant.fromEpochMilliseconds(nowMs).toZonedDateTimeISO(timeZone).toPlainDate()
+  const next = shown.add({ days: 1 })
+  const startOf = (date: Temporal.PlainDate) => date.toZonedDateTime(timeZone).epochMilliseconds
+  const [first, after] = daysOfPeriod(nowMs >= startOf(next) ? next : shown)
+  return { startMs: startOf(first), endMs: startOf(after) }
 }
 
-/** Days since 1970 in the zone; of two midnights of one day the clock passes, the first counts. */
-function presentDay(timeZone: string, nowMs: number): number {
-  const day = localDay(timeZone, nowMs)
-  return nowMs >= startOfDay(timeZone, day + 1) ? day + 1 : day
+const monthsAround = (date: Temporal.PlainDate, count: number): ReturnType<DaysOfPeriod> => {
+  const first = date.with({ day: 1 }).subtract({ months: (date.year * 12 + date.month - 1) % count })
+  return [first, first.add({ months: count })]
 }
 
-const localDay = (timeZone: string, atMs: number): number => Math.floor(localMs(timeZone, atMs) / dayMs)
-
-/** Days of which the first moment is remembered; more than budgets of a few durations have. */
-const daysRemembered = 1000
-const startsOfDays = new Map<string, number>()
-
-/** The first moment of a day: to search for it takes a millisecond, and most budgets share their periods. */
-function startOfDay(timeZone: string, day: number): number {
-  const name = `${day} ${timeZone}`
-  let start = startsOfDays.get(name)
-  if (start === undefined) {
-    if (startsOfDays.size >= daysRemembered) startsOfDays.clear()
-    startsOfDays.set(name, (start = searchStartOfDay(timeZone, day)))
-  }
-  return start
-}
-
-/** Days begin up to 14 hours before UTC's and up to 12 hours after. */
-function searchStartOfDay(timeZone: string, day: number): number {
-  let before = day * dayMs - 16 * 3_600_000
-  let after = day * dayMs + 16 * 3_600_000
-  while (after - before > 1000) {
-    const middle = Math.floor((before + after) / 2000) * 1000
-    if (localDay(timeZone, middle) >= day) after = middle
-    else before = middle
-  }
-  return after
-}
-
-/** What the clocks of the zone show, as if it were UTC. */
-function localMs(timeZone: string, atMs: number): number {
-  const parts: Record<string, number> = {}
-  for (const { type, value } of formatOf(timeZone).formatToParts(atMs)) parts[type] = Number(value)
-  const { year, month, day, hour, minute, second } = parts
-  return Date.UTC(year!, month! - 1, day, hour, minute, second)
-}
-
-const formats = new Map<string, Intl.DateTimeFormat>()
-
-/** Throws RangeError for an unknown zone. */
-function formatOf(timeZone: string): Intl.DateTimeFormat {
-  let format = formats.get(timeZone)
-  if (!format) {
-    const numeric = 'numeric'
-    format = new Intl.DateTimeFormat('en-US', {
-      timeZone,
-      hourCycle: 'h23',
-      year: numeric,
-      month: numeric,
-      day: numeric,
-      hour: numeric,
-      minute: numeric,
-      second: numeric,
-    })
-    formats.set(timeZone, format)
-  }
-  return format
+const daysAround = (date: Temporal.PlainDate, count: number): ReturnType<DaysOfPeriod> => {
+  const from = count % 7 === 0 ? firstMonday : firstDay
+  const { startMs: start } = multiple(count, 0, from.until(date).days)
+  const first = from.add({ days: start })
+  return [first, first.add({ days: count })]
 }

@@ -1,5 +1,7 @@
-/** Sets values in a file of JSON, and sets them back. */
+/** Sets values in a file of JSON, with or without comments, and sets them back; the rest of its text stays. */
 import { isDeepStrictEqual } from 'node:util'
+import { applyEdits, findNodeAtLocation, modify, parse, parseTree, printParseErrorCode } from 'jsonc-parser'
+import type { ParseError } from 'jsonc-parser'
 import { isObject, valueAt } from '../../lib/json/json-values.ts'
 
 /** A value at a place: the names from the outside in. */
@@ -13,9 +15,7 @@ export interface ReplacedSetting extends JsonSetting {
   readonly before?: unknown
 }
 
-type Settings = Readonly<Record<string, unknown>>
-
-/** The text with the values in it, and what they replaced. Other values stay. Throws for a text that is no object. */
+/** The text with the values in it, and what they replaced. Throws SyntaxError for a text that is no object. */
 export function withSettings(
   text: string,
   settings: readonly JsonSetting[],
@@ -25,7 +25,7 @@ export function withSettings(
     const before = valueAt(whole, setting.place)
     return before === undefined ? setting : { ...setting, before }
   })
-  return { text: written(settings.reduce(put, whole)), replaced }
+  return { text: settings.reduce(put, text), replaced }
 }
 
 /** The text with the values of before. What was changed since stays; `kept` names its places. */
@@ -33,30 +33,52 @@ export function withoutSettings(
   text: string,
   replaced: readonly ReplacedSetting[],
 ): { readonly text: string; readonly kept: readonly string[] } {
-  let whole = parsedObject(text)
-  const kept: string[] = []
-  for (const { place, value, before } of replaced) {
-    if (!isDeepStrictEqual(valueAt(whole, place), value)) kept.push(place.join('.'))
-    else whole = put(whole, { place, value: before })
-  }
-  return { text: written(whole), kept }
+  const whole = parsedObject(text)
+  const isKept = ({ place, value }: JsonSetting) => !isDeepStrictEqual(valueAt(whole, place), value)
+  const restored = replaced.filter(one => !isKept(one)).map(({ place, before }) => ({ place, value: before }))
+  return { text: restored.reduce(put, text), kept: replaced.filter(isKept).map(({ place }) => place.join('.')) }
 }
 
-function parsedObject(text: string): Settings {
+const options = { allowTrailingComma: true }
+
+function parsedObject(text: string): Readonly<Record<string, unknown>> {
   if (text.trim() === '') return {}
-  const value: unknown = JSON.parse(text)
+  const errors: ParseError[] = []
+  const value: unknown = parse(text, errors, options)
+  const [first] = errors
+  if (first)
+    throw new SyntaxError(
+      `${printParseErrorCode(first.error)} in line ${text.slice(0, first.offset).split('\n').length}`,
+    )
   if (isObject(value)) return value
   throw new SyntaxError('it holds no object')
 }
 
-const written = (value: Settings): string => `${JSON.stringify(value, null, 2)}\n`
-
 /** undefined takes the value out, and objects that are empty without it. */
-function put(settings: Settings, { place, value }: JsonSetting): Settings {
-  const [name, ...inner] = place as [string, ...string[]]
-  const below = settings[name]
-  const next = inner.length === 0 ? value : put(isObject(below) ? below : {}, { place: inner, value })
-  const { [name]: _, ...others } = settings
-  const isEmpty = next === undefined || (inner.length > 0 && isObject(next) && Object.keys(next).length === 0)
-  return isEmpty ? others : { ...settings, [name]: next }
+function put(text: string, { place, value }: JsonSetting): string {
+  if (text.trim() === '') return value === undefined ? text : put('{}\n', { place, value })
+  if (isDeepStrictEqual(valueAt(parsedObject(text), place), value)) return text
+  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  const indent = /^[ \t]+(?=")/m.exec(text)?.[0] ?? '  '
+  const formattingOptions = { eol, insertSpaces: !indent.startsWith('\t'), tabSize: indent.length }
+  const edited = applyEdits(text, modify(text, emptied(text, place, value), value, { formattingOptions }))
+  if (!isDeepStrictEqual(valueAt(parsedObject(edited), place), value))
+    throw new SyntaxError(`a name of ${place.join('.')} stands in it twice`)
+  return edited
+}
+
+/** The place to edit: of a value that is taken out, the outermost object that holds nothing else, not even comments. */
+function emptied(text: string, place: readonly string[], value: unknown): string[] {
+  const root = parseTree(text, [], options)
+  const edited = [...place]
+  while (value === undefined && root && edited.length > 1) {
+    const parent = findNodeAtLocation(root, edited.slice(0, -1))
+    const [only, ...others] = parent?.children ?? []
+    if (!parent || !only || others.length > 0) break
+    const end = only.offset + only.length
+    const around = text.slice(parent.offset + 1, only.offset) + text.slice(end, parent.offset + parent.length - 1)
+    if (!/^[\s,]*$/.test(around)) break
+    edited.pop()
+  }
+  return edited
 }

@@ -150,7 +150,7 @@ test('--dry-run prints the file and writes nothing', async () => {
 })
 
 test('a file that cannot be read is not touched, and the message names it', async () => {
-  writeFileSync(claudeFile(), '{ // a comment\n}')
+  writeFileSync(claudeFile(), '{ // a comment\n  "env": {\n')
   writeFileSync(codexFile(), 'model = \n[')
   for (const [agent, file] of [
     ['claude-code', claudeFile()],
@@ -161,6 +161,37 @@ test('a file that cannot be read is not touched, and the message names it', asyn
     expect([code, error]).toEqual([1, expect.stringContaining(`${file} cannot be changed`)])
     expect(readFileSync(file, 'utf8')).toBe(text)
   }
+})
+
+const commented = `{
+    // How it looks.
+    "theme": "dark", "list": [1,2,
+      3],
+    "env": {
+        /* of the network */
+        "FOO": "1", // stays
+        "ANTHROPIC_BASE_URL": "https://old",
+    },
+}
+`
+
+test('JSON keeps its comments, its trailing commas and its layout, and undo restores every byte', async () => {
+  for (const before of [commented, commented.replaceAll('\n', '\r\n'), commented.replaceAll('    ', '\t')]) {
+    writeFileSync(claudeFile(), before)
+    expect((await setUp('claude-code')).code).toBe(0)
+    const after = readFileSync(claudeFile(), 'utf8')
+    for (const line of before.split('\n').filter(one => !one.includes('https://old'))) expect(after).toContain(line)
+    expect(after).toContain(`"ANTHROPIC_BASE_URL": "${url}"`)
+    expect((await setUp('claude-code')).out).toContain('is set up already')
+    expect((await run('claude-code', '--undo')).code).toBe(0)
+    expect(readFileSync(claudeFile(), 'utf8')).toBe(before)
+  }
+})
+
+test('a name that stands twice, of which editors and agents read another one, is refused', async () => {
+  writeFileSync(claudeFile(), '{ "env": { "ANTHROPIC_BASE_URL": "a", "ANTHROPIC_BASE_URL": "b" } }')
+  const { code, error } = await setUp('claude-code')
+  expect([code, error]).toEqual([1, expect.stringContaining('a name of env.ANTHROPIC_BASE_URL stands in it twice')])
 })
 
 test('an unknown agent, and a command that is not there, are refused with the remedy', async () => {

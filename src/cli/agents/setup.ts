@@ -170,7 +170,7 @@ function undo(client: AgentClient, path: string, environment: Environment): numb
   const result = known ? withoutSettings(before, known.replaced) : { text: withoutBlocks(before), kept: [] }
   if (result.text === before && result.kept.length === 0) return nothing()
   keepBackup(path, before)
-  const isEmpty = ['', '{}'].includes(result.text.trim())
+  const isEmpty = /^(?:\{\s*\})?$/.test(result.text.trim())
   if (isEmpty && (known?.isNew ?? true)) rmSync(path)
   else writePrivately(path, result.text, statSync(path).mode & 0o777)
   if (known) writePrivately(setupsFile(environment), `${JSON.stringify(others, null, 2)}\n`)
