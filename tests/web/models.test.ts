@@ -90,14 +90,24 @@ describe.skipIf(!hasChromium)('the page of models', () => {
     expect(await page.content()).not.toContain('secret-key')
     expect(await violations(page)).toEqual([])
     await drawer.getByRole('button', { name: 'Delete deployment' }).click()
+    // The answer comes when another model is shown already.
+    const held = Promise.withResolvers<void>()
+    await page.route('**/model/delete', async route => {
+      await held.promise
+      await route.continue()
+    })
     await page.getByRole('alertdialog').getByRole('textbox').fill('made-here')
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete deployment' }).click()
-    await page.getByRole('link', { name: 'made-here' }).waitFor({ state: 'detached' })
     // What the file sets is read-only, and says where.
     await goTo(page, '/models?model=claude-model')
     const ofFile = page.getByRole('dialog', { name: 'claude-model', exact: true })
     await ofFile.getByText(/^Set by .*:\d+: change it there/).waitFor()
+    held.resolve()
+    await page.getByText('Deployment of made-here deleted').first().waitFor()
+    await page.getByRole('link', { name: 'made-here' }).waitFor({ state: 'detached' })
     await drawer.waitFor({ state: 'detached' })
+    await ofFile.getByText(/^Set by .*:\d+: change it there/).waitFor()
+    expect(new URL(page.url()).search).toBe('?model=claude-model')
     expect(await page.getByRole('button', { name: 'Delete deployment' }).count()).toBe(0)
     expect(faults).toEqual([])
     await close()

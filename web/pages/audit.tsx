@@ -11,7 +11,7 @@ import { EmptyState, ErrorState, SkeletonRows } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago } from '../components/values.tsx'
-import { useSearchValue } from '../lib/address.ts'
+import { useOpened, useSearchValue } from '../lib/address.ts'
 import { formatMoney } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
@@ -48,7 +48,7 @@ const columns: readonly Column<AuditEntry>[] = [
 export default function AuditPage() {
   const { text, searched, type } = useSearchText('object')
   const [action, setAction] = useSearchValue('action')
-  const [openId, open] = useSearchValue('entry')
+  const [openId, , close] = useOpened('entry')
   const entries = useInfiniteQuery({
     queryKey: ['audit', searched, action],
     queryFn: ({ pageParam, signal }) =>
@@ -96,7 +96,7 @@ export default function AuditPage() {
           isLoadingMore={entries.isFetchingNextPage}
         />
       )}
-      {openId !== '' && <EntryDrawer id={openId} onClose={() => open('')} />}
+      {openId !== '' && <EntryDrawer id={openId} onClose={close} />}
     </Page>
   )
 }

@@ -14,7 +14,7 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago, Money } from '../components/values.tsx'
 import { isAdministrator } from '../frame/rights.ts'
-import { useSearchFlag, useSearchValue } from '../lib/address.ts'
+import { useOpened, useSearchFlag } from '../lib/address.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
 import { CreateCustomer } from './customers/create-customer.tsx'
@@ -41,7 +41,7 @@ const example = '{ "model": "...", "messages": [...], "user": "shop-4711" }'
 export default function CustomersPage() {
   const session = useSession().data
   const { text, searched, type } = useSearchText()
-  const [openId, open] = useSearchValue('customer')
+  const [openId, open, close] = useOpened('customer')
   const [isCreating, setCreating] = useSearchFlag('new')
   const list = useInfiniteQuery({
     queryKey: ['customers', searched],
@@ -87,7 +87,7 @@ export default function CustomersPage() {
           isLoadingMore={list.isFetchingNextPage}
         />
       )}
-      {openId !== '' && <CustomerDrawer key={openId} id={openId} onClose={() => open('')} />}
+      {openId !== '' && <CustomerDrawer key={openId} id={openId} onClose={close} />}
       {isCreating && <CreateCustomer onClose={() => setCreating(false)} onCreated={id => open(id)} />}
     </Page>
   )

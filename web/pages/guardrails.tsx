@@ -13,7 +13,7 @@ import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { isAdministrator } from '../frame/rights.ts'
-import { useSearchValue } from '../lib/address.ts'
+import { useOpened } from '../lib/address.ts'
 import { t } from '../strings/index.ts'
 import { GuardrailTester } from './guardrails/guardrail-tester.tsx'
 import { GuardrailDrawer } from './guardrails/guardrail-drawer.tsx'
@@ -62,7 +62,7 @@ const hitColumns: readonly Column<SpendLog>[] = [
 export default function GuardrailsPage() {
   const session = useSession().data
   const mayChange = session !== undefined && isAdministrator(session)
-  const [openId, open] = useSearchValue('guardrail')
+  const [openId, , close] = useOpened('guardrail')
   const [isCreating, setCreating] = useState(false)
   const found = useQuery({
     queryKey: ['guardrails'],
@@ -97,8 +97,8 @@ export default function GuardrailsPage() {
       ))}
       {rows && rows.length > 0 && <GuardrailTester names={rows.map(one => one.guardrail_name)} />}
       <HitList of="guardrail" title={t('guardrails.hits')} columns={hitColumns} empty={t('guardrails.noHits')} />
-      {openId !== '' && rows && !chosen && <Missing name={openId} onClose={() => open('')} />}
-      {chosen && <GuardrailDrawer guardrail={chosen} mayChange={mayChange} onClose={() => open('')} />}
+      {openId !== '' && rows && !chosen && <Missing name={openId} onClose={close} />}
+      {chosen && <GuardrailDrawer key={openId} guardrail={chosen} mayChange={mayChange} onClose={close} />}
       {isCreating && <GuardrailForm onClose={() => setCreating(false)} />}
     </Page>
   )

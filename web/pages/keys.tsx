@@ -12,7 +12,7 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago, Money } from '../components/values.tsx'
 import { mayCreateKeys, mayReadAll } from '../frame/rights.ts'
-import { useChangeSearch, useSearchFlag, useSearchValue } from '../lib/address.ts'
+import { useOpened, useSearchFlag, useSearchValue } from '../lib/address.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
 import { KeyStatus } from './keys/key-status.tsx'
@@ -57,9 +57,8 @@ export default function KeysPage() {
   const keys = useKeys({ search: searched, team })
   const isFiltered = searched !== '' || team !== ''
   const [isCreating, setCreating] = useSearchFlag('new')
-  const [open] = useSearchValue('key')
+  const [open, , close] = useOpened('key')
   const hasOpened = useHasBeen(open !== '')
-  const change = useChangeSearch()
   const mayCreate = session !== undefined && mayCreateKeys(session)
   const shown = session && mayReadAll(session) ? columns : columns.filter(column => column.id !== 'user')
   const startCreating = () => setCreating(true)
@@ -108,7 +107,7 @@ export default function KeysPage() {
         />
       )}
       {isCreating && <CreateKey onClose={() => setCreating(false)} />}
-      {hasOpened && <KeyDrawer id={open} onClose={() => change({ key: undefined })} />}
+      {hasOpened && <KeyDrawer id={open} onClose={close} />}
     </Page>
   )
 }

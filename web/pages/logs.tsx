@@ -10,7 +10,7 @@ import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Switch } from '../components/forms/switch.tsx'
 import { Table } from '../components/table.tsx'
 import { TimeRange } from '../components/time-range.tsx'
-import { useChangeSearch, useSearchValue } from '../lib/address.ts'
+import { useChangeSearch, useOpened, useSearchValue } from '../lib/address.ts'
 import { formatCount } from '../lib/format.ts'
 import { useSavedColumns } from '../lib/saved-columns.ts'
 import { rangeOf, readRange, spanOf } from '../lib/time-range.ts'
@@ -138,7 +138,7 @@ export default function LogsPage() {
   const [filter] = useSearchValue('q')
   const range = readRange(useSearchValue('range', '24h')[0])
   const [isLive] = useSearchValue('live')
-  const [openId, open] = useSearchValue('call')
+  const [openId, open, close] = useOpened('call')
   const [shown, setShown] = useSavedColumns('logs')
   const change = useChangeSearch()
   const { calls, rows, unread, logQuery, queryKey, reload } = useCalls(filter, range)
@@ -196,7 +196,7 @@ export default function LogsPage() {
           listed={rows?.find(call => call.request_id === openId)}
           onStep={step}
           onOpen={open}
-          onClose={() => open('')}
+          onClose={close}
         />
       )}
     </Page>

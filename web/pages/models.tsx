@@ -10,7 +10,7 @@ import { SearchField } from '../components/forms/search-field.tsx'
 import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
-import { useSearchFlag, useSearchValue } from '../lib/address.ts'
+import { useOpened, useSearchFlag } from '../lib/address.ts'
 import { isAdministrator } from '../frame/rights.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
@@ -79,7 +79,7 @@ function Price({ usd }: { readonly usd: number | null }) {
 export default function ModelsPage() {
   const { text, searched, type } = useSearchText()
   const session = useSession().data
-  const [openName, open] = useSearchValue('model')
+  const [openName, , close] = useOpened('model')
   const [isAdding, setAdding] = useSearchFlag('new')
   const models = useInfiniteQuery({
     queryKey: ['models', 'deployments', searched],
@@ -114,7 +114,7 @@ export default function ModelsPage() {
           isLoadingMore={models.isFetchingNextPage}
         />
       )}
-      {openName !== '' && <ModelDrawer key={openName} name={openName} onClose={() => open('')} />}
+      {openName !== '' && <ModelDrawer key={openName} name={openName} onClose={close} />}
       {isAdding && <AddModel onClose={() => setAdding(false)} />}
     </Page>
   )

@@ -13,7 +13,7 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago } from '../components/values.tsx'
 import { isAdministrator } from '../frame/rights.ts'
-import { useSearchFlag, useSearchValue } from '../lib/address.ts'
+import { useOpened, useSearchFlag } from '../lib/address.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
 import { CreateOrganization } from './organizations/create-organization.tsx'
@@ -46,7 +46,7 @@ const columns: readonly Column<Organization>[] = [
 export default function OrganizationsPage() {
   const session = useSession().data
   const { text, searched, type } = useSearchText()
-  const [openId, open] = useSearchValue('organization')
+  const [openId, open, close] = useOpened('organization')
   const [isCreating, setCreating] = useSearchFlag('new')
   const list = useInfiniteQuery({
     queryKey: ['organizations', searched],
@@ -85,7 +85,7 @@ export default function OrganizationsPage() {
           isLoadingMore={list.isFetchingNextPage}
         />
       )}
-      {openId !== '' && <OrganizationDrawer key={openId} id={openId} onClose={() => open('')} />}
+      {openId !== '' && <OrganizationDrawer key={openId} id={openId} onClose={close} />}
       {isCreating && <CreateOrganization onClose={() => setCreating(false)} onCreated={id => open(id)} />}
     </Page>
   )

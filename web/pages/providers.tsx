@@ -13,7 +13,7 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago } from '../components/values.tsx'
 import { isAdministrator } from '../frame/rights.ts'
-import { useSearchValue } from '../lib/address.ts'
+import { useOpened } from '../lib/address.ts'
 import { formatCount } from '../lib/format.ts'
 import { t } from '../strings/index.ts'
 import { CreateCredential } from './providers/create-credential.tsx'
@@ -108,7 +108,7 @@ function columnsOf(usersOf: (name: string) => readonly string[]): readonly Colum
 export default function ProvidersPage() {
   const session = useSession().data
   const mayChange = session !== undefined && isAdministrator(session)
-  const [openName, open] = useSearchValue('credential')
+  const [openName, , close] = useOpened('credential')
   const [isCreating, setCreating] = useState(false)
   const credentials = useQuery({
     queryKey: ['credentials'],
@@ -141,13 +141,14 @@ export default function ProvidersPage() {
         />
       )}
       <Serving providers={providers} mayChange={mayChange} />
-      {openName !== '' && credentials.data && !chosen && <Missing name={openName} onClose={() => open('')} />}
+      {openName !== '' && credentials.data && !chosen && <Missing name={openName} onClose={close} />}
       {chosen && (
         <CredentialDrawer
+          key={openName}
           credential={chosen}
           models={usersOf(chosen.credential_name)}
           mayChange={mayChange}
-          onClose={() => open('')}
+          onClose={close}
         />
       )}
       {isCreating && <CreateCredential onClose={() => setCreating(false)} />}
@@ -170,7 +171,7 @@ interface ServingProps {
 
 /** What is behind the models, provider by provider, and how it fares. */
 function Serving({ providers: { data, isError, error, refetch }, mayChange }: ServingProps) {
-  const [name, show] = useSearchValue('provider')
+  const [name, , close] = useOpened('provider')
   const chosen = data?.find(one => one.provider === name)
   return (
     <Panel title={t('providers.serving')}>
@@ -187,8 +188,8 @@ function Serving({ providers: { data, isError, error, refetch }, mayChange }: Se
           empty={<EmptyState title={t('hub.empty')} />}
         />
       )}
-      {name !== '' && data && !chosen && <Missing name={name} onClose={() => show('')} />}
-      {chosen && <ProviderDrawer provider={chosen} mayChange={mayChange} onClose={() => show('')} />}
+      {name !== '' && data && !chosen && <Missing name={name} onClose={close} />}
+      {chosen && <ProviderDrawer provider={chosen} mayChange={mayChange} onClose={close} />}
     </Panel>
   )
 }

@@ -10,7 +10,7 @@ import { Select } from '../components/forms/select.tsx'
 import { EmptyState, ErrorState, Skeleton } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
-import { useSearchValue } from '../lib/address.ts'
+import { useOpened, useSearchValue } from '../lib/address.ts'
 import { formatCount } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
@@ -54,7 +54,7 @@ export default function SettingsPage() {
   const [searched] = useSearchValue('q')
   const [group] = useSearchValue('group')
   const [which] = useSearchValue('which')
-  const [openKey, open] = useSearchValue('setting')
+  const [openKey, , close] = useOpened('setting')
   const settings = useQuery({
     queryKey: ['effective-configuration'],
     queryFn: ({ signal }) => ask('GET /config/effective', { signal }),
@@ -92,7 +92,7 @@ export default function SettingsPage() {
           </div>
         </>
       )}
-      {chosen && <SettingDrawer setting={chosen} onClose={() => open('')} />}
+      {chosen && <SettingDrawer setting={chosen} onClose={close} />}
     </Page>
   )
 }

@@ -13,7 +13,7 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago, Money } from '../components/values.tsx'
 import { mayCreateTeams } from '../frame/rights.ts'
-import { useSearchFlag, useSearchValue } from '../lib/address.ts'
+import { useOpened, useSearchFlag } from '../lib/address.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
 import { CreateTeam } from './teams/create-team.tsx'
@@ -53,7 +53,7 @@ const columns: readonly Column<Team>[] = [
 export default function TeamsPage() {
   const session = useSession().data
   const { text, searched, type } = useSearchText()
-  const [openId, open] = useSearchValue('team')
+  const [openId, open, close] = useOpened('team')
   const [isCreating, setCreating] = useSearchFlag('new')
   const teams = useInfiniteQuery({
     queryKey: ['teams', searched],
@@ -90,7 +90,7 @@ export default function TeamsPage() {
           isLoadingMore={teams.isFetchingNextPage}
         />
       )}
-      {openId !== '' && <TeamDrawer key={openId} id={openId} onClose={() => open('')} />}
+      {openId !== '' && <TeamDrawer key={openId} id={openId} onClose={close} />}
       {isCreating && <CreateTeam onClose={() => setCreating(false)} onCreated={id => open(id)} />}
     </Page>
   )

@@ -13,7 +13,7 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago, Money } from '../components/values.tsx'
 import { isAdministrator } from '../frame/rights.ts'
-import { useSearchFlag, useSearchValue } from '../lib/address.ts'
+import { useOpened, useSearchFlag, useSearchValue } from '../lib/address.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { t } from '../strings/index.ts'
 import { CreateUser } from './users/create-user.tsx'
@@ -45,7 +45,7 @@ export default function UsersPage() {
   const session = useSession().data
   const { text, searched, type } = useSearchText()
   const [role, setRole] = useSearchValue('role')
-  const [openId, open] = useSearchValue('user')
+  const [openId, open, close] = useOpened('user')
   const [isCreating, setCreating] = useSearchFlag('new')
   const users = useInfiniteQuery({
     queryKey: ['users', searched, role],
@@ -104,7 +104,7 @@ export default function UsersPage() {
           isLoadingMore={users.isFetchingNextPage}
         />
       )}
-      {openId !== '' && <UserDrawer key={openId} id={openId} onClose={() => open('')} />}
+      {openId !== '' && <UserDrawer key={openId} id={openId} onClose={close} />}
       {isCreating && <CreateUser onClose={() => setCreating(false)} onCreated={id => open(id)} />}
     </Page>
   )

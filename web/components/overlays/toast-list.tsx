@@ -29,14 +29,21 @@ export default function ToastList({ onReady }: ToastsProps) {
   useEffect(
     () =>
       onReady(({ title, description, kind }) =>
-        manager.add({ title, description, type: kind, timeout: shownMs[kind] }),
+        // What is shown already is shown once, for its whole time again: a stack of the same hides what is below it.
+        manager.add({
+          id: JSON.stringify([kind, title, description]),
+          title,
+          description,
+          type: kind,
+          timeout: shownMs[kind],
+        }),
       ),
     [onReady],
   )
   return (
     <Base.Provider toastManager={manager} limit={4}>
       <Base.Portal>
-        <Base.Viewport className="fixed right-4 bottom-4 z-50 flex w-full max-w-dialog flex-col gap-2 pl-8">
+        <Base.Viewport className="fixed right-4 bottom-4 z-50 flex pointer-events-none w-full max-w-dialog flex-col gap-2 pl-8">
           <Toasts />
         </Base.Viewport>
       </Base.Portal>
@@ -52,7 +59,7 @@ function Toasts() {
     <Base.Root
       key={one.id}
       toast={one}
-      className={clsx('floating rounded-panel border-l-4 p-3', edges[one.type as Message['kind']])}
+      className={clsx('floating pointer-events-auto rounded-panel border-l-4 p-3', edges[one.type as Message['kind']])}
     >
       <Base.Content className="flex items-start gap-2">
         <div className="min-w-0 grow">

@@ -19,7 +19,7 @@ import type { Column } from '../../components/table.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { Ago } from '../../components/values.tsx'
 import { isAdministrator } from '../../frame/rights.ts'
-import { useSearchValue } from '../../lib/address.ts'
+import { useOpened } from '../../lib/address.ts'
 import { formatCount, formatMoney } from '../../lib/format.ts'
 import { periodLabel } from '../../lib/periods.ts'
 import { t } from '../../strings/index.ts'
@@ -38,7 +38,7 @@ const columns: readonly Column<Budget>[] = [
 
 /** Budgets that many keys, users, teams, organizations, customers and tags share the definition of. */
 export function NamedBudgets({ action, views }: { readonly action: ReactNode; readonly views: ReactNode }) {
-  const [openId, open] = useSearchValue('named')
+  const [openId, , close] = useOpened('named')
   const list = useInfiniteQuery({
     queryKey: ['budgets', 'named'],
     queryFn: ({ pageParam, signal }) =>
@@ -63,7 +63,7 @@ export function NamedBudgets({ action, views }: { readonly action: ReactNode; re
           isLoadingMore={list.isFetchingNextPage}
         />
       )}
-      {openId !== '' && <NamedDrawer key={openId} id={openId} onClose={() => open('')} />}
+      {openId !== '' && <NamedDrawer key={openId} id={openId} onClose={close} />}
     </Page>
   )
 }

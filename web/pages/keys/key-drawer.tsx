@@ -35,7 +35,7 @@ export function KeyDrawer({ id, onClose }: KeyDrawerProps) {
     <Drawer open={id !== ''} onClose={onClose} title={title}>
       {/* What was read stays when it cannot be read again: a new secret may be shown in it. */}
       {key.data ? (
-        <Details of={key.data} onGone={onClose} />
+        <Details key={key.data.info.token_id} of={key.data} onGone={onClose} />
       ) : key.isError ? (
         <ErrorState error={key.error} onRetry={() => void key.refetch()} />
       ) : (

@@ -11,7 +11,7 @@ import { EmptyState, ErrorState, SkeletonRows } from '../../components/states.ts
 import { Table } from '../../components/table.tsx'
 import type { Column } from '../../components/table.tsx'
 import { Tokens } from '../../components/values.tsx'
-import { useSearchValue } from '../../lib/address.ts'
+import { useOpened } from '../../lib/address.ts'
 import { t } from '../../strings/index.ts'
 import { HubFilters, useHubFilter } from './facets.tsx'
 import { HealthBadge } from './health-badge.tsx'
@@ -61,7 +61,7 @@ const priceColumns: readonly Column<HubModel>[] = [
 export function ModelHub({ view }: { readonly view: 'cards' | 'table' }) {
   const { models, isSignedOut } = useHubModels()
   const { fits, values } = useHubFilter()
-  const [openName, open] = useSearchValue('model')
+  const [openName, , close] = useOpened('model')
   if (isSignedOut && models.data?.length === 0)
     return (
       <Navigate to="/login" search={{ from: view === 'table' ? '/model_hub_table' : '/model_hub' } as never} replace />
@@ -91,8 +91,8 @@ export function ModelHub({ view }: { readonly view: 'cards' | 'table' }) {
       ) : (
         <Cards models={rows} filter={values} empty={empty} />
       )}
-      {openName !== '' && models.data && !chosen && <Missing name={openName} onClose={() => open('')} />}
-      {chosen && <ModelDrawer model={chosen} isSignedOut={isSignedOut} onClose={() => open('')} />}
+      {openName !== '' && models.data && !chosen && <Missing name={openName} onClose={close} />}
+      {chosen && <ModelDrawer model={chosen} isSignedOut={isSignedOut} onClose={close} />}
     </Page>
   )
 }
