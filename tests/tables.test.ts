@@ -1,4 +1,5 @@
 /** Documents name what exists: the test of each promise, the files of ARCHITECTURE.md, the targets of their links. */
+import { decisionRecords, decisionsPage } from '../scripts/decisions-page.ts'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'bun:test'
@@ -98,6 +99,35 @@ test('links between documents lead to a file and to a heading', () => {
     }
   }
   expect(wrong).toEqual([])
+})
+
+test('each decision record has a status that names records that are there, and stands in the index', () => {
+  const records = decisionRecords()
+  const numbers = new Set(records.map(({ number }) => number))
+  expect(records.length).toBeGreaterThan(60)
+  expect(numbers.size).toBe(records.length)
+  const form = /^(holds(; .+)?|replaced by \d+|replaced in part by \d+: .+|obsolete: .+)$/
+  expect(records.filter(({ status }) => !form.test(status)).map(({ file, status }) => `${file}: ${status}`)).toEqual([])
+  const named = records.flatMap(({ file, number, status }) => {
+    const by = Number(/^replaced (?:in part )?by (\d+)/.exec(status)?.[1] ?? NaN)
+    return Number.isNaN(by) || (numbers.has(by) && by !== number) ? [] : [`${file}: ${by}`]
+  })
+  expect(named).toEqual([])
+  expect(readFileSync(join(root, 'docs/decisions/README.md'), 'utf8')).toBe(decisionsPage(records))
+})
+
+test('source files that decision records name are there', () => {
+  const sources = [...new Glob('{bin,rules,scripts,simulator,src,tests,web}/**/*.{ts,tsx,mjs}').scanSync(root)]
+  const missing = decisionRecords()
+    .filter(({ status }) => !/^(obsolete|replaced by)/.test(status))
+    .flatMap(({ file }) => {
+      const text = readFileSync(join(root, 'docs/decisions', file), 'utf8')
+      const names = [...text.matchAll(/`([\w./-]+\.(?:tsx?|mjs))`/g)].map(([, name]) => name!)
+      return names
+        .filter(name => !sources.some(path => `/${path}`.endsWith(`/${name}`)))
+        .map(name => `${file}: ${name}`)
+    })
+  expect(missing).toEqual([])
 })
 
 test('each document of docs is found from its index, and the index from the README', () => {
