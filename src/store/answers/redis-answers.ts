@@ -1,9 +1,9 @@
 /** Kept answers in Redis, encrypted. While it is away there is no cache: a call waits for it once, and not long. */
-import { createHash } from 'node:crypto'
-import { RedisClient } from 'bun'
 import type { SharedAnswers, SharedFinding, SharedPromptList } from '../../core/cache/cache-settings.ts'
 import { DecryptionError } from '../../lib/encryption.ts'
 import type { KeyRing } from '../../lib/encryption.ts'
+import { RedisConnection, redisScript } from '../redis/redis-connection.ts'
+import type { RedisScript } from '../redis/redis-connection.ts'
 
 /** The right to make an answer ends so long after its last renewal: its process has died. */
 const leaseMs = 10_000
@@ -25,44 +25,44 @@ interface RedisAnswersOptions {
 }
 
 /** KEYS: answer, lease. ARGV: owner (empty = does not want to lead), milliseconds of the lease. */
-const askScript = `
+const askScript = redisScript(`
 local answer = redis.call('GET', KEYS[1])
 if answer then return {'found', answer} end
 if ARGV[1] == '' then return {'made-elsewhere', ''} end
 if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return {'leads', ''} end
-return {'made-elsewhere', ''}`
+return {'made-elsewhere', ''}`)
 /** KEYS: answer, lease. ARGV: owner, the answer, its milliseconds. An owner whose lease is over may still keep. */
-const keepScript = `
+const keepScript = redisScript(`
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
-return 1`
+return 1`)
 /** KEYS: answers. ARGV: their milliseconds, the answers. */
-const keepManyScript = `
+const keepManyScript = redisScript(`
 for at, key in ipairs(KEYS) do redis.call('SET', key, ARGV[at + 1], 'PX', ARGV[1]) end
-return #KEYS`
+return #KEYS`)
 /** KEYS: list. ARGV: the text, how many are kept, milliseconds that the list stays without a new one. */
-const addPromptScript = `
+const addPromptScript = redisScript(`
 redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], '*', 'p', ARGV[1])
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
-return 1`
+return 1`)
 /** KEYS: lease. ARGV: owner. */
-const releaseScript = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
+const releaseScript = redisScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`)
 /** KEYS: lease. ARGV: owner, milliseconds. */
-const renewScript = `
+const renewScript = redisScript(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return 0`
+return 0`)
 
 /** One connection, opened when it is needed. */
 export class RedisAnswers implements SharedAnswers {
   readonly #options: RedisAnswersOptions
-  #client: RedisClient | undefined
-  #connecting: Promise<void> | undefined
+  readonly #connection: RedisConnection
   #isReachable = true
   /** Until then Redis is not asked, on the monotonic clock. */
   #awayUntilMs = 0
 
   constructor(options: RedisAnswersOptions) {
     this.#options = options
+    this.#connection = new RedisConnection({ url: options.url, answerMs: options.deadlineMs })
   }
 
   async ask(key: string, owner: string): Promise<SharedFinding | undefined> {
@@ -175,8 +175,7 @@ export class RedisAnswers implements SharedAnswers {
   }
 
   close(): void {
-    this.#client?.close()
-    this.#client = undefined
+    this.#connection.close()
   }
 
   // ---- inside
@@ -231,43 +230,12 @@ export class RedisAnswers implements SharedAnswers {
     this.#isReachable = false
   }
 
-  async #run(script: string, keys: readonly string[], values: readonly string[]): Promise<unknown> {
-    const parameters = [String(keys.length), ...keys, ...values]
-    try {
-      return await this.#send('EVALSHA', [createHash('sha1').update(script).digest('hex'), ...parameters])
-    } catch (error) {
-      // Redis was restarted, or has never run it.
-      if (!String((error as { message?: unknown }).message).startsWith('NOSCRIPT')) throw error
-      return await this.#send('EVAL', [script, ...parameters])
-    }
+  #run(script: RedisScript, keys: readonly string[], values: readonly string[]): Promise<unknown> {
+    return this.#connection.run(script, keys, values)
   }
 
-  /** Rejects after the deadline; the command may have run all the same. */
-  async #send(command: string, parameters: readonly string[]): Promise<unknown> {
-    const late = Promise.withResolvers<never>()
-    const timer = setTimeout(() => {
-      late.reject(new Error(`timeout: Redis gave no answer within ${this.#options.deadlineMs} ms`))
-      // What is sent on this connection would wait behind the command that hangs.
-      this.close()
-    }, this.#options.deadlineMs)
-    try {
-      const sent = this.#connected().then(client => client.send(command, [...parameters]))
-      sent.catch(() => {})
-      return await Promise.race([sent, late.promise])
-    } finally {
-      clearTimeout(timer)
-    }
-  }
-
-  async #connected(): Promise<RedisClient> {
-    this.#client ??= new RedisClient(this.#options.url, {
-      enableOfflineQueue: false,
-      autoReconnect: false,
-      connectionTimeout: this.#options.deadlineMs,
-    })
-    const client = this.#client
-    if (!client.connected) await (this.#connecting ??= client.connect().finally(() => (this.#connecting = undefined)))
-    return client
+  #send(command: string, parameters: readonly string[]): Promise<unknown> {
+    return this.#connection.send(command, parameters)
   }
 }
 

@@ -4,7 +4,8 @@ import type { ReportedTrouble, TroubleClaims } from '../../core/trouble-claims.t
 import type { Clock } from '../../lib/clock.ts'
 import { toNumber } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
-import { OccasionalRedis } from '../redis/occasional-redis.ts'
+import { RedisConnection, redisScript } from '../redis/redis-connection.ts'
+import type { RedisScript } from '../redis/redis-connection.ts'
 
 /** A replica that has not said for so long that it has a trouble is dead, or well. */
 const seenForMs = 60_000
@@ -48,22 +49,24 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 const seen = `${now}
 redis.call('ZADD', KEYS[1], now, ARGV[3] .. ' ' .. ARGV[4])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])`
-const beganScript = `${seen}
+const lastsScript = redisScript(`${seen}
+return 0`)
+const beganScript = redisScript(`${seen}
 local isNew = redis.call('HSETNX', KEYS[2], ARGV[3], ARGV[5])
 redis.call('PEXPIRE', KEYS[2], ARGV[2])
-return isNew`
+return isNew`)
 const living = `${now}
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[1])
 local living = {}
 local function find()
   for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do living[string.match(member, '^(.*) ')] = true end
 end`
-const endedScript = `${living}
+const endedScript = redisScript(`${living}
 redis.call('ZREM', KEYS[1], ARGV[3] .. ' ' .. ARGV[4])
 find()
 if living[ARGV[3]] then return 0 end
-return redis.call('HDEL', KEYS[2], ARGV[3])`
-const leftScript = `${living}
+return redis.call('HDEL', KEYS[2], ARGV[3])`)
+const leftScript = redisScript(`${living}
 find()
 local left = {}
 local reported = redis.call('HGETALL', KEYS[2])
@@ -74,17 +77,17 @@ for at = 1, #reported, 2 do
     left[#left + 1] = reported[at + 1]
   end
 end
-return left`
+return left`)
 
 function redisClaims({ redisUrl, installation }: ClaimOptions, replica: string): TroubleClaims {
-  const redis = new OccasionalRedis(redisUrl, answerMs)
+  const redis = new RedisConnection({ url: redisUrl, answerMs })
   // Names in braces are on one node of a cluster.
   const keys = ['seen', 'told'].map(name => `modelgate:troubles:{${installation}}:${name}`)
-  const run = (script: string, ...named: readonly string[]) =>
+  const run = (script: RedisScript, ...named: readonly string[]) =>
     redis.run(script, keys, [String(seenForMs), String(keptMs), ...named])
   return {
     began: async ({ trouble, sinceMs }) => (await run(beganScript, trouble, replica, String(sinceMs))) === 1,
-    lasts: async trouble => void (await run(`${seen}\nreturn 0`, trouble, replica)),
+    lasts: async trouble => void (await run(lastsScript, trouble, replica)),
     ended: async trouble => (await run(endedScript, trouble, replica)) === 1,
     async takeLeft() {
       const pairs = (await run(leftScript)) as string[]

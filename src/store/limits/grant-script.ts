@@ -20,7 +20,7 @@
  *
  * The clock is Redis' own. Replicas send ages, measured on monotonic clocks and so never above the real age at arrival.
  */
-import { createHash } from 'node:crypto'
+import { redisScript } from '../redis/redis-connection.ts'
 import { windowMs } from '../../lib/sliding-window.ts'
 
 /** What a counter counts: requests or tokens of a minute, calls at the same time, or money of a period. */
@@ -63,16 +63,6 @@ export function limitKeys(installation: string): LimitKeys {
     mail: replica => `${prefix}-mail:${replica}`,
     counter: (kind, scope) => `${prefix}:${kind}:${scope}`,
   }
-}
-
-/** A script, and the name under which Redis caches it. */
-export interface Script {
-  readonly text: string
-  readonly sha1: string
-}
-
-function script(text: string): Script {
-  return { text, sha1: createHash('sha1').update(text).digest('hex') }
 }
 
 type CounterState = readonly [CounterKind, number, number, number, number, number | string]
@@ -202,7 +192,7 @@ function chunks(flat: readonly number[], size: number): number[][] {
  * KEYS: replicas, own mail, counters, mail of the others. ARGV: see `parametersOf`, then 1 = nothing was answered over
  * this connection yet. Answers: see `readAnswer`.
  */
-export const exchangeScript = script(`
+export const exchangeScript = redisScript(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local me, number, standing = ARGV[1], tonumber(ARGV[2]), ARGV[3]

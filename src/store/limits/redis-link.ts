@@ -1,7 +1,6 @@
 /** The connection to Redis that all exchanges share, and its state: a slow Redis is not a lost one. */
-import { RedisClient } from 'bun'
-import { redisAnswer, RedisSilent } from '../redis/redis-answer.ts'
-import type { Script } from './grant-script.ts'
+import { RedisConnection } from '../redis/redis-connection.ts'
+import type { RedisScript } from '../redis/redis-connection.ts'
 import { refusalOfRedis } from './redis-refusal.ts'
 import { errorCode } from '../../lib/error-code.ts'
 
@@ -29,36 +28,29 @@ const isClosed = (error: unknown) => errorCode(error) === 'ERR_REDIS_CONNECTION_
 export class RedisLink {
   readonly #options: RedisLinkOptions
   readonly #waits: NonNullable<RedisLinkOptions['waits']>
-  #client: RedisClient
-  #mailClient: RedisClient | undefined
+  readonly #questions: RedisConnection
+  readonly #mail: RedisConnection
   #awaySinceMs: number | undefined
   #reason: string | undefined
-  #connecting: Promise<void> | undefined
   #explaining: Promise<void> | undefined
   #wasAnswered = false
-  /** Attempts to connect, and the one over which a question was answered last. */
-  #connections = 0
+  /** The connection over which a question was answered last. */
   #answeredConnection = 0
-  /** Connections in a row that failed or were closed without an answer. */
-  #connectsFailed = 0
+  /** Attempts to connect by the last answer: those since then failed, or were closed without an answer. */
+  #connectionsAnswered = 0
   #closed = false
-  /** Questions sent, those that wait for mail included. */
-  roundTrips = 0
 
   constructor(options: RedisLinkOptions) {
     this.#options = options
     this.#waits = options.waits ?? { answerMs, mailWaitS }
-    this.#client = this.#newClient()
+    const connection = { url: options.url, answerMs: this.#waits.answerMs, connectMs }
+    this.#questions = new RedisConnection(connection)
+    this.#mail = new RedisConnection(connection)
   }
 
-  #newClient(): RedisClient {
-    // The client's offline queue would send commands long after their callers have given up, and its own attempts to
-    // connect hide why they fail: each question connects where it has to.
-    return new RedisClient(this.#options.url, {
-      enableOfflineQueue: false,
-      autoReconnect: false,
-      connectionTimeout: connectMs,
-    })
+  /** Questions sent, those that wait for mail included. */
+  get roundTrips(): number {
+    return this.#questions.roundTrips + this.#mail.roundTrips
   }
 
   /** Whether Redis counts as there: it answered the last question, or is still waited for. */
@@ -81,65 +73,19 @@ export class RedisLink {
    * another Redis may be at its end. Rejects when Redis refuses, gives no answer in time or closes the connection; the
    * script may have run all the same.
    */
-  async ask(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
-    if (!this.#client.connected) await this.#connect()
-    const connection = this.#connections
+  async ask(script: RedisScript, keys: readonly string[], values: readonly string[]): Promise<unknown> {
+    await this.#questions.connect()
+    const connection = this.#questions.connections
     const isNew = connection !== this.#answeredConnection
-    const answer = await this.#run(script, [String(keys.length), ...keys, ...values, isNew ? '1' : '0'])
+    const answer = await this.#questions.runHere(script, keys, [...values, isNew ? '1' : '0'])
     this.#answeredConnection = connection
     return answer
-  }
-
-  async #run({ text, sha1 }: Script, parameters: string[]): Promise<unknown> {
-    try {
-      this.roundTrips++
-      return await this.#inTime(this.#client.send('EVALSHA', [sha1, ...parameters]))
-    } catch (error) {
-      // Redis was restarted: nothing has run, and EVAL with the text makes it cache the script again.
-      if (!String((error as { message?: unknown }).message).startsWith('NOSCRIPT')) throw error
-      this.roundTrips++
-      return await this.#inTime(this.#client.send('EVAL', [text, ...parameters]))
-    }
-  }
-
-  async #inTime<T>(answer: Promise<T>): Promise<T> {
-    try {
-      return await redisAnswer(answer, this.#waits.answerMs)
-    } catch (error) {
-      // The connection may be dead without a sign of it.
-      if (error instanceof RedisSilent) this.#renew()
-      throw error
-    }
-  }
-
-  #renew(): void {
-    if (this.#closed) return
-    this.#client.close()
-    this.#client = this.#newClient()
-  }
-
-  #connect(): Promise<void> {
-    return (this.#connecting ??= this.#connectInTime().finally(() => (this.#connecting = undefined)))
-  }
-
-  async #connectInTime(): Promise<void> {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`timeout: no connection within ${connectMs} ms`)), connectMs)
-    })
-    try {
-      this.#connectsFailed++
-      this.#connections++
-      await Promise.race([this.#client.connect(), late])
-    } finally {
-      clearTimeout(timer)
-    }
   }
 
   /** A question was answered. */
   async answered(): Promise<void> {
     this.#wasAnswered = true
-    this.#connectsFailed = 0
+    this.#connectionsAnswered = this.#questions.connections
     // The loss is reported before the recovery.
     await this.#explaining
     if (this.reachable || this.#closed) return
@@ -151,7 +97,8 @@ export class RedisLink {
   /** A question failed. true = the connection was closed a moment ago, and is worth another attempt. */
   failed(error: unknown): boolean {
     if (this.#closed) return false
-    if (this.reachable && this.#wasAnswered && isClosed(error) && this.#connectsFailed < reconnectsMax) return true
+    const reconnects = this.#questions.connections - this.#connectionsAnswered
+    if (this.reachable && this.#wasAnswered && isClosed(error) && reconnects < reconnectsMax) return true
     this.#awaySinceMs ??= performance.now()
     this.#explaining = this.#explain(error)
     return false
@@ -171,14 +118,10 @@ export class RedisLink {
     const { answerMs: silentMs, mailWaitS: waitS } = this.#waits
     while (!this.#closed) {
       try {
-        const client = (this.#mailClient ??= this.#newClient())
-        if (!client.connected) await redisAnswer(client.connect(), connectMs)
-        this.roundTrips++
-        const found = await redisAnswer(client.send('BLPOP', [key(), String(waitS)]), waitS * 1000 + silentMs)
+        const found = await this.#mail.send('BLPOP', [key(), String(waitS)], waitS * 1000 + silentMs)
         if (found && !this.#closed) deliver((found as [string, string])[1])
       } catch {
-        this.#mailClient?.close()
-        this.#mailClient = undefined
+        this.#mail.close()
         await Bun.sleep(mailPauseMs)
       }
     }
@@ -186,7 +129,7 @@ export class RedisLink {
 
   close(): void {
     this.#closed = true
-    this.#client.close()
-    this.#mailClient?.close()
+    this.#questions.close()
+    this.#mail.close()
   }
 }

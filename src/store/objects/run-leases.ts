@@ -1,6 +1,6 @@
 /** Leases of runs over Redis, for a process that has lost the database alone: the others end nothing it works on. */
 import type { RunLeases } from '../../core/objects/run-leases.ts'
-import { OccasionalRedis } from '../redis/occasional-redis.ts'
+import { RedisConnection, redisScript } from '../redis/redis-connection.ts'
 
 /** Longer than two repetitions and the answer to one: a process that is killed holds its runs for so long. */
 const leaseMs = 4000
@@ -12,15 +12,15 @@ const now = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 // ARGV: milliseconds, and the runs.
-const keepScript = `${now}
+const keepScript = redisScript(`${now}
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 for at = 2, #ARGV do redis.call('ZADD', KEYS[1], now + ARGV[1], ARGV[at]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
-return 1`
-const isKeptScript = `${now}
+return 1`)
+const isKeptScript = redisScript(`${now}
 local untilMs = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if untilMs and tonumber(untilMs) > now then return 1 end
-return 0`
+return 0`)
 
 interface LeaseOptions {
   readonly redisUrl: string
@@ -30,7 +30,7 @@ interface LeaseOptions {
 
 /** A connection to Redis is opened when there is the first doubt about a run. */
 export function createRunLeases({ redisUrl, installation }: LeaseOptions): RunLeases & { close(): void } {
-  const redis = new OccasionalRedis(redisUrl, answerMs)
+  const redis = new RedisConnection({ url: redisUrl, answerMs })
   const keys = [`{modelgate}:${installation}:runs`]
   return {
     keep: async runIds => void (await redis.run(keepScript, keys, [String(leaseMs), ...runIds])),

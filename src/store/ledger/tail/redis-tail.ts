@@ -2,10 +2,11 @@
  * Rows of the ledger between replicas, over Redis' channels. A replica learns by the number of receivers whether
  * another one follows: it asks twice a second, beside the calls, and sends no rows while there is none.
  */
-import { RedisClient, randomUUIDv7 } from 'bun'
+import { randomUUIDv7 } from 'bun'
+import type { RedisClient } from 'bun'
 import type { LedgerRow } from '../../../core/ledger/ledger-columns.ts'
 import type { KeyRing } from '../../../lib/encryption.ts'
-import { redisAnswer, RedisSilent } from '../../redis/redis-answer.ts'
+import { newRedisClient, redisAnswer, RedisConnection } from '../../redis/redis-connection.ts'
 import type { TailExchange } from './tail.ts'
 
 const channel = 'modelgate:ledger-tail'
@@ -37,10 +38,9 @@ interface RedisTailOptions {
 /** While Redis is away a replica has its own rows alone. */
 export class RedisTail implements TailExchange {
   readonly #options: RedisTailOptions
-  #publisher: RedisClient | undefined
+  readonly #publisher: RedisConnection
   #subscriber: RedisClient | undefined
   #received: ((rows: readonly LedgerRow[] | null) => void) | undefined
-  #connecting: Promise<unknown> | undefined
   #hasFollowers = false
   /** When the subscriber received its last message, monotonic. */
   #heardMs = 0
@@ -49,6 +49,7 @@ export class RedisTail implements TailExchange {
 
   constructor(options: RedisTailOptions) {
     this.#options = options
+    this.#publisher = new RedisConnection({ url: options.url, answerMs: this.#answerMs, connectMs })
     this.#timer = setInterval(() => void this.#publish(''), askMs)
     this.#timer.unref()
   }
@@ -75,7 +76,7 @@ export class RedisTail implements TailExchange {
   stop(): void {
     clearInterval(this.#timer)
     this.close()
-    this.#publisher?.close()
+    this.#publisher.close()
   }
 
   send(rows: readonly LedgerRow[]): void {
@@ -87,21 +88,12 @@ export class RedisTail implements TailExchange {
 
   /** An empty text only asks. Never rejects. */
   async #publish(text: string): Promise<void> {
-    const client = (this.#publisher ??= this.#newClient())
     try {
-      if (!client.connected) await redisAnswer((this.#connecting ??= client.connect()), connectMs)
-      const receivers = await redisAnswer(client.publish(channel, text), this.#answerMs)
+      const receivers = Number(await this.#publisher.send('PUBLISH', [channel, text]))
       this.#hasFollowers = receivers > (this.#subscriber?.connected ? 1 : 0)
       this.#listen()
-    } catch (error) {
+    } catch {
       this.#hasFollowers = false
-      // The connection may be dead without a sign of it.
-      if (error instanceof RedisSilent && client === this.#publisher) {
-        client.close()
-        this.#publisher = undefined
-      }
-    } finally {
-      this.#connecting = undefined
     }
   }
 
@@ -121,7 +113,7 @@ export class RedisTail implements TailExchange {
   async #subscribe({ isAgain = false } = {}): Promise<void> {
     let isLate = isAgain
     while (this.#received) {
-      const client = this.#newClient()
+      const client = newRedisClient(this.#options.url, connectMs)
       this.#subscriber = client
       try {
         await redisAnswer(client.connect(), connectMs)
@@ -149,13 +141,5 @@ export class RedisTail implements TailExchange {
     } catch {
       // Of another installation in the same Redis.
     }
-  }
-
-  #newClient(): RedisClient {
-    return new RedisClient(this.#options.url, {
-      enableOfflineQueue: false,
-      autoReconnect: false,
-      connectionTimeout: connectMs,
-    })
   }
 }
