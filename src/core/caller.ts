@@ -1,61 +1,17 @@
 /** Who calls the gateway. */
 import type { Session } from './sign-in/session.ts'
-import type { Membership, Organization, SpendingFields, Tag, Team, User, UserRole } from './tenancy/tenancy.ts'
-import { unlimited } from './tenancy/tenancy.ts'
+import { keyFields } from './tenancy/field-tables.ts'
+import { blankRecord } from './tenancy/fields.ts'
+import type { UserRole, Values } from './tenancy/fields.ts'
+import type { Membership, Organization, SpendingFields, Tag, Team, User } from './tenancy/tenancy.ts'
 
 /** A virtual key as calls need it. Immutable; a change makes a new object. */
-export interface VirtualKey extends SpendingFields {
-  /** Public id; safe to log. */
-  readonly id: string
-  readonly alias: string | null
-  readonly userId: string | null
-  readonly teamId: string | null
-  /** null = that of its team. */
-  readonly organizationId: string | null
-  /** Models it may call, names and patterns; empty = all. `*` at the end is a wildcard. */
-  readonly models: readonly string[]
-  /** What it calls a model -> the model. */
-  readonly aliases: Readonly<Record<string, string>>
-  /** Tags of each of its calls. */
-  readonly tags: readonly string[]
-  /** Paths, patterns with `*` and groups of paths that it may ask for; empty = all. */
-  readonly allowedRoutes: readonly string[]
-  /** Fields that the body of each call has to have. */
-  readonly enforcedParams: readonly string[]
-  /** The fields of a body's `cache` that its calls may have; empty = all. */
-  readonly allowedCacheControls: readonly string[]
-  /** Names of guardrails that hold for its calls, beside the others. */
-  readonly guardrails: readonly string[]
-  /** What is said in its calls is stored; null = as its team and the gateway say. */
-  readonly storesBodies: boolean | null
-  /** Milliseconds since 1970; null = never. */
-  readonly expiresAtMs: number | null
+export type VirtualKey = Values<typeof keyFields> & {
   /**
    * The key's own end, where it was found by the text before: `expiresAtMs` is the earlier end of that then. Absent =
    * it was found by its present text.
    */
   readonly ownEndMs?: number | null
-  /** After which its text has to be replaced: `30d`; null = never. */
-  readonly rotationInterval: string | null
-  /** Since when it has its text, milliseconds since 1970; null = not known. */
-  readonly textSinceMs: number | null
-  /** When its text has to be replaced by the interval, milliseconds since 1970. The store sets it. */
-  readonly rotateByMs: number | null
-  readonly blocked: boolean
-  /** It belongs to a directory (SCIM), and to no user: it asks for `/scim` alone. */
-  readonly ofDirectory: boolean
-  /** The hash of the text before, which is still valid until `formerEndMs`; null = there is none. */
-  readonly formerHash: string | null
-  /** Milliseconds since 1970; null without `formerHash`. */
-  readonly formerEndMs: number | null
-  /**
-   * Under which id its callers store objects, where another than its user gave it its text: what the user has stored
-   * stays the user's. null = under its own.
-   */
-  readonly objectsOwner: string | null
-  /** The same for the text before, while that is valid. */
-  readonly formerObjectsOwner: string | null
-  readonly metadata: Readonly<Record<string, unknown>>
 }
 
 /** The id of the key record that stands for the master key. */
@@ -80,33 +36,9 @@ export function userOfKeyId(keyId: string): string | undefined {
   return keyId.startsWith(userKeyPrefix) ? keyId.slice(userKeyPrefix.length) : undefined
 }
 
+const { id: _, ...blankKey } = blankRecord(keyFields)
 /** A key that belongs to no stored object and may do everything: the default of each field. */
-export const bareKey: Omit<VirtualKey, 'id'> = {
-  ...unlimited,
-  alias: null,
-  userId: null,
-  teamId: null,
-  organizationId: null,
-  models: [],
-  aliases: {},
-  tags: [],
-  allowedRoutes: [],
-  enforcedParams: [],
-  allowedCacheControls: [],
-  guardrails: [],
-  storesBodies: null,
-  expiresAtMs: null,
-  rotationInterval: null,
-  textSinceMs: null,
-  rotateByMs: null,
-  formerHash: null,
-  formerEndMs: null,
-  objectsOwner: null,
-  formerObjectsOwner: null,
-  blocked: false,
-  ofDirectory: false,
-  metadata: {},
-}
+export const bareKey: Omit<VirtualKey, 'id'> = blankKey
 
 /**
  * `key`: a key without a stored user, which may call models and read about itself. `directory`: a key of a directory,

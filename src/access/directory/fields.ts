@@ -5,7 +5,7 @@ import { asciiLower } from '../../lib/text.ts'
 import { ScimError } from '../../lib/scim/error.ts'
 import { isValues } from '../../lib/scim/schema.ts'
 import type { Values } from '../../lib/scim/schema.ts'
-import { keyName } from '../fields/spending-fields.ts'
+import { keyName } from '../fields/checks.ts'
 import { lazy } from '../../lib/lazy.ts'
 
 const attributesLengthMax = 32 * 1024

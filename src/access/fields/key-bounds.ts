@@ -2,6 +2,7 @@
 import { unprocessable } from '../../core/errors.ts'
 import type { Problem } from '../../core/errors.ts'
 import type { KeyBounds, NewKeySettings } from '../../core/settings.ts'
+import { keyFields } from '../../core/tenancy/field-tables.ts'
 import type { KeyChanges } from '../../core/tenancy/keys.ts'
 import type { NewKey } from '../../core/tenancy/tenancy-store.ts'
 import { keyHint, readDuration } from '../key.ts'
@@ -12,14 +13,16 @@ import type { KeyFields } from './key-fields.ts'
 
 type MadeKey = Omit<NewKey, 'hash'>
 
-const recordNames = {
-  max_budget: 'maxBudgetNanoUsd',
-  budget_duration: 'budgetDuration',
-  rpm_limit: 'requestsPerMinute',
-  tpm_limit: 'tokensPerMinute',
-  max_parallel_requests: 'parallelRequests',
-} as const
-const otherNames = { models: 'models', metadata: 'metadata', team_id: 'teamId', user_id: 'userId' } as const
+/** What the operator may bound. */
+const boundedFields = [
+  'maxBudgetNanoUsd',
+  'budgetDuration',
+  'requestsPerMinute',
+  'tokensPerMinute',
+  'parallelRequests',
+] as const
+/** What the operator may set a default of. */
+const defaultFields = [...boundedFields, 'models', 'metadata', 'teamId', 'userId'] as const
 
 /** The parts of a new key. `keyText` is the secret; only its hint is stored. */
 interface NewKeyParts {
@@ -37,9 +40,9 @@ interface NewKeyParts {
 export function newKey({ id, keyText, fields, nowMs, settings }: NewKeyParts): MadeKey {
   const { defaults, bounds } = settings
   const filled: Record<string, unknown> = {}
-  for (const [field, name] of Object.entries({ ...recordNames, ...otherNames })) {
-    const value = lesser(defaults[name as keyof typeof defaults], bounds[name as keyof KeyBounds])
-    if (fields[field as keyof KeyFields] == null && value !== undefined) filled[name] = value
+  for (const name of defaultFields) {
+    const value = lesser(defaults[name], bounds[name as keyof KeyBounds])
+    if (fields[keyFields[name].name] == null && value !== undefined) filled[name] = value
   }
   const lifetimes = [defaults.lifetimeMs, bounds.lifetimeMs].filter(one => one !== undefined)
   const lifetimeMs = lifetimes.length === 0 ? undefined : Math.min(...lifetimes)
@@ -61,10 +64,10 @@ interface KeyChange {
  * that takes the budget beyond its bound.
  */
 export function checkKeyBounds({ before, changes, bounds, nowMs }: KeyChange): void {
-  const problems = Object.entries(recordNames).flatMap(([field, name]): Problem[] => {
+  const problems = boundedFields.flatMap((name): Problem[] => {
     const [value, bound] = [changes[name], bounds[name]]
     if (value === undefined || bound === undefined || isWithin(value, bound)) return []
-    return [problem(field, typeof bound === 'bigint' ? dollarsOf(bound)! : bound)]
+    return [problem(keyFields[name].name, typeof bound === 'bigint' ? dollarsOf(bound)! : bound)]
   })
   const { expiresAtMs: endMs } = changes
   const { lifetimeMs, maxBudgetNanoUsd: most } = bounds

@@ -1,27 +1,12 @@
 /** Schemas of the fields of a virtual key, shared by the key API and the command line. */
 import { z } from 'zod'
-import { bareKey } from '../../core/caller.ts'
-import type { VirtualKey } from '../../core/caller.ts'
 import { unprocessable } from '../../core/errors.ts'
+import { keyFields, keyRecordFields } from '../../core/tenancy/field-tables.ts'
 import type { KeyChanges, KeyRecord } from '../../core/tenancy/keys.ts'
-import { readDuration } from '../key.ts'
-import {
-  aliasMap,
-  changesOf,
-  durationText,
-  iso,
-  keyName,
-  metadata,
-  modelList,
-  nameList,
-  shownSpending,
-  spendingChanges,
-  spendingFields,
-  storesBodies,
-  version,
-  without,
-} from './spending-fields.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { readDuration } from '../key.ts'
+import { shownFields } from './answers.ts'
+import { changesOf, version, without, writtenFields } from './checks.ts'
 
 /** A text such as `30d`, parsed to milliseconds. */
 const duration = lazy(() =>
@@ -67,25 +52,12 @@ const absentFields = lazy(() => ({
  * Named as in LiteLLM's key API (https://docs.litellm.ai/docs/proxy/virtual_keys). null = the value that a new key gets
  * without the field.
  */
-const keyFields = lazy(() => ({
-  key_alias: keyName().nullable().optional(),
+const keyBodyFields = lazy(() => ({
+  ...writtenFields(keyFields),
   duration: duration()
     .nullable()
     .optional()
     .describe('Time to live from now: 45s, 15m, 12h, 30d, 2w, 1mo; null = for ever.'),
-  models: modelList(),
-  aliases: aliasMap().describe('What the key calls a model -> the model.'),
-  user_id: keyName().nullable().optional(),
-  team_id: keyName().nullable().optional(),
-  organization_id: keyName().nullable().optional(),
-  metadata: metadata(),
-  tags: nameList().describe('Tags of each of its calls.'),
-  allowed_routes: nameList().describe('Paths, `/prefix/*`, `llm_api_routes`, `management_routes`, `info_routes`.'),
-  enforced_params: nameList().describe('Fields that each call has to have, such as `user` or `metadata.job`.'),
-  allowed_cache_controls: nameList().describe('Fields of `cache` that its calls may have; empty = all.'),
-  guardrails: nameList().describe('Guardrails that hold for each of its calls, beside those that hold anyway.'),
-  store_prompts_in_spend_logs: storesBodies(),
-  blocked: z.boolean().nullable().optional(),
   rpm_limit_type: limitType(),
   tpm_limit_type: limitType(),
   auto_rotate: z
@@ -93,11 +65,6 @@ const keyFields = lazy(() => ({
     .nullable()
     .optional()
     .describe('true = the text has to be replaced each `rotation_interval`, which has to be sent with it.'),
-  rotation_interval: durationText()
-    .nullable()
-    .optional()
-    .describe('After which the text has to be replaced by POST /key/regenerate: `30d`; null = never.'),
-  ...spendingFields(),
   ...absentFields(),
 }))
 
@@ -109,7 +76,7 @@ const ownKeyText = lazy(() =>
 /** The body that creates a key, in the API and on the command line. Unknown fields are refused. */
 export const keyBody = lazy(() =>
   z.strictObject({
-    ...keyFields(),
+    ...keyBodyFields(),
     key: ownKeyText().nullable().optional().describe('The text of the key; absent = one is made.'),
     key_type: z
       .enum(Object.keys(routesOfType) as (keyof typeof routesOfType)[])
@@ -121,31 +88,13 @@ export const keyBody = lazy(() =>
 /** The parsed body: `duration` is in milliseconds. Undefined = not sent. */
 export type KeyFields = z.infer<ReturnType<typeof keyBody>>
 /** The body that changes a key, beside what names it. */
-export const keyUpdateFields = lazy(() => ({ ...keyFields(), version: version() }))
-
-const keyNames = {
-  key_alias: 'alias',
-  models: 'models',
-  aliases: 'aliases',
-  user_id: 'userId',
-  team_id: 'teamId',
-  organization_id: 'organizationId',
-  metadata: 'metadata',
-  tags: 'tags',
-  allowed_routes: 'allowedRoutes',
-  enforced_params: 'enforcedParams',
-  allowed_cache_controls: 'allowedCacheControls',
-  guardrails: 'guardrails',
-  store_prompts_in_spend_logs: 'storesBodies',
-  blocked: 'blocked',
-} as const
+export const keyUpdateFields = lazy(() => ({ ...keyBodyFields(), version: version() }))
 
 /** The changes to a key record; fields that were not sent stay absent. `nowMs` in epoch milliseconds. */
 export function keyChanges(fields: Partial<KeyFields>, nowMs: number): KeyChanges {
   const { duration: lifetimeMs, key_type: type } = fields
   return {
-    ...spendingChanges(fields),
-    ...changesOf<Omit<VirtualKey, 'id'>>(fields, keyNames, bareKey),
+    ...changesOf(keyFields, fields),
     ...(type && { allowedRoutes: routesOfType[type] }),
     ...(lifetimeMs !== undefined && { expiresAtMs: lifetimeMs === null ? null : nowMs + lifetimeMs }),
     ...rotationChanges(fields),
@@ -163,35 +112,7 @@ function rotationChanges({ auto_rotate: rotates, rotation_interval: interval }: 
 }
 
 /** A key as the API shows it, without its text. */
-export function shownKey(record: KeyRecord): Record<string, unknown> {
-  return {
-    token: record.hash,
-    token_id: record.id,
-    key_name: record.hint,
-    key_alias: record.alias,
-    user_id: record.userId,
-    team_id: record.teamId,
-    organization_id: record.organizationId,
-    models: record.models,
-    aliases: record.aliases,
-    tags: record.tags,
-    allowed_routes: record.allowedRoutes,
-    enforced_params: record.enforcedParams,
-    allowed_cache_controls: record.allowedCacheControls,
-    guardrails: record.guardrails,
-    store_prompts_in_spend_logs: record.storesBodies,
-    expires: iso(record.expiresAtMs),
-    auto_rotate: record.rotationInterval !== null,
-    rotation_interval: record.rotationInterval,
-    last_rotation_at: iso(record.textSinceMs),
-    key_rotation_at: iso(record.rotateByMs),
-    blocked: record.blocked,
-    ...shownSpending(record),
-    metadata: record.metadata,
-    version: record.version,
-    created_at: iso(record.createdAtMs),
-    created_by: record.createdBy,
-    updated_at: iso(record.updatedAtMs),
-    updated_by: record.updatedBy,
-  }
-}
+export const shownKey = (record: KeyRecord): Record<string, unknown> => ({
+  ...shownFields(keyRecordFields, record),
+  auto_rotate: record.rotationInterval !== null,
+})

@@ -1,28 +1,24 @@
-/** Fields of organizations, customers and named budgets as LiteLLM names them (its docs and source, 2026-11-23). */
+/** Requests about organizations, customers, tags and named budgets, as LiteLLM names them (2026-11-23). */
 import { z } from 'zod'
-import { noNameOwner } from '../../core/tenancy/tenancy.ts'
-import type { Customer, NamedBudget, Organization } from '../../core/tenancy/tenancy.ts'
-import type { NewTenant, TenantChanges } from '../../core/tenancy/tenancy-store.ts'
-import { readDuration } from '../key.ts'
-import { dollars } from './money.ts'
 import {
-  blankTenant,
-  changesOf,
-  keyName,
-  shownSpending,
-  shownTenant,
-  spendingChanges,
+  budgetFields,
+  customerFields,
+  organizationFields,
   spendingFields,
-  tenantChanges,
-  tenantFields,
-  version,
-  without,
-} from './spending-fields.ts'
-import { hasOneOwner, oneOwnerOnly, ownerChanges, ownerFields, shownOwner } from './owner-fields.ts'
+  tagFields,
+} from '../../core/tenancy/field-tables.ts'
+import { blankRecord } from '../../core/tenancy/fields.ts'
+import { noNameOwner } from '../../core/tenancy/tenancy.ts'
+import type { Customer, NameOwner, NamedBudget, Organization, Tag } from '../../core/tenancy/tenancy.ts'
+import type { NewTenant, TenantChanges } from '../../core/tenancy/tenancy-store.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { readDuration } from '../key.ts'
+import { shownFields } from './answers.ts'
+import { changesOf, keyName, selfServiceFields, version, without, writtenFields } from './checks.ts'
+import { dollars } from './money.ts'
 
-const organizationFields = lazy(() => ({
-  ...tenantFields(),
+const organizationBodyFields = lazy(() => ({
+  ...writtenFields(organizationFields),
   object_permission: without('use `models`'),
   router_settings: without('retries and fallbacks are settings of the gateway'),
 }))
@@ -30,26 +26,21 @@ const organizationFields = lazy(() => ({
 export const organizationBody = lazy(() =>
   z.strictObject({
     organization_id: keyName().nullable().optional().describe('Absent = one is made.'),
+    ...organizationBodyFields(),
     organization_alias: keyName(),
-    ...organizationFields(),
   }),
 )
 /** The body of `/organization/update`. */
 export const organizationUpdateBody = lazy(() =>
   z.strictObject({
     organization_id: keyName(),
+    ...organizationBodyFields(),
     organization_alias: keyName().optional(),
-    ...organizationFields(),
     version: version(),
   }),
 )
 /** What admins of an organization may change of it. */
-export const organizationAdminFields: ReadonlySet<string> = new Set([
-  'organization_id',
-  'version',
-  'organization_alias',
-  'metadata',
-])
+export const organizationAdminFields = selfServiceFields(organizationFields, 'organization_id', 'version')
 
 const memberReference = lazy(() => ({ user_id: keyName().optional(), user_email: z.email().max(255).optional() }))
 const organizationRoles = ['org_admin', 'internal_user', 'internal_user_viewer'] as const
@@ -89,97 +80,127 @@ export const organizationMemberDeleteBody = lazy(() =>
 )
 
 /** The changes of an organization, as far as they were sent. */
-export function organizationChanges(
+export const organizationChanges = (
   sent: Partial<z.infer<ReturnType<typeof organizationUpdateBody>>>,
-): TenantChanges<'organization'> {
-  return {
-    ...tenantChanges(sent),
-    ...changesOf(sent, { organization_alias: 'alias' }, { alias: null as string | null }),
-  }
-}
+): TenantChanges<'organization'> => changesOf(organizationFields, sent)
 
 /** The organization that `/organization/new` makes of what was sent. */
 export function newOrganization(
   id: string,
   sent: Partial<z.infer<ReturnType<typeof organizationUpdateBody>>>,
 ): NewTenant<'organization'> {
-  return { ...blankTenant, id, ...organizationChanges(sent) }
+  return { ...blankRecord(organizationFields), id, ...organizationChanges(sent) }
 }
 
 /** An organization as the API shows it. */
-export function shownOrganization(organization: Organization): Record<string, unknown> {
-  return {
-    organization_id: organization.id,
-    organization_alias: organization.alias,
-    ...shownTenant(organization),
-    litellm_budget_table: shownSpending(organization),
-  }
+export const shownOrganization = (organization: Organization): Record<string, unknown> => ({
+  ...shownFields(organizationFields, organization),
+  litellm_budget_table: shownFields(spendingFields, organization),
+})
+
+interface SentOwner {
+  readonly team_id?: string | null | undefined
+  readonly organization_id?: string | null | undefined
+  readonly max_budget?: unknown
+  readonly budget_id?: unknown
 }
 
-const { models: _, ...customerBudget } = tenantFields()
-const customerFields = lazy(() => ({
-  alias: keyName().nullable().optional(),
-  ...customerBudget,
-  default_model: without('name the model in each call'),
-  allowed_model_region: without('use `models` of the key'),
-  spend: without('what a customer has spent is the sum of its calls in the ledger'),
-  object_permission: without('customers call with the keys of others'),
-}))
+/** What customers and tags may not set both of. */
+function withoutBoth<Schema extends z.ZodType<SentOwner>>(body: Schema): Schema {
+  return body
+    .refine(
+      sent => sent.team_id == null || sent.organization_id == null,
+      'set `team_id` or `organization_id`, not both',
+    )
+    .refine(sent => sent.max_budget == null || sent.budget_id == null, 'set `max_budget` or `budget_id`, not both')
+}
+
+/** One owner takes the place of the other. */
+function oneOwner<Changes extends Partial<NameOwner>>(changes: Changes): Changes {
+  return changes.teamId != null || changes.organizationId != null ? { ...noNameOwner, ...changes } : changes
+}
+
 /** The body of `/customer/new` and `/customer/update`. */
 export const customerBody = lazy(() =>
-  z
-    .strictObject({ user_id: keyName(), ...ownerFields(), ...customerFields(), version: version() })
-    .refine(hasOneOwner, oneOwnerOnly)
-    .refine(body => body.max_budget == null || body.budget_id == null, 'set `max_budget` or `budget_id`, not both'),
+  withoutBoth(
+    z.strictObject({
+      user_id: keyName(),
+      ...writtenFields(customerFields),
+      default_model: without('name the model in each call'),
+      allowed_model_region: without('use `models` of the key'),
+      spend: without('what a customer has spent is the sum of its calls in the ledger'),
+      object_permission: without('customers call with the keys of others'),
+      version: version(),
+    }),
+  ),
 )
 
 /** The changes of a customer, as far as they were sent. */
-export function customerChanges(sent: Partial<z.infer<ReturnType<typeof customerBody>>>): TenantChanges<'customer'> {
-  return {
-    ...tenantChanges(sent),
-    ...ownerChanges(sent),
-    ...changesOf(sent, { alias: 'alias' }, { alias: null as string | null }),
-  }
-}
+export const customerChanges = (sent: Partial<z.infer<ReturnType<typeof customerBody>>>): TenantChanges<'customer'> =>
+  oneOwner(changesOf(customerFields, sent))
 
 /** The customer that `/customer/new` makes of what was sent. */
-export function newCustomer(
+export const newCustomer = (
   id: string,
   sent: Partial<z.infer<ReturnType<typeof customerBody>>>,
-): NewTenant<'customer'> {
-  return { ...blankTenant, ...noNameOwner, id, ...customerChanges(sent) }
-}
+): NewTenant<'customer'> => ({ ...blankRecord(customerFields), id, ...customerChanges(sent) })
 
 /** A customer as the API shows it. `spend` in dollars. */
-export function shownCustomer(customer: Customer, spend: number): Record<string, unknown> {
-  const { models: __, ...shown } = shownTenant(customer)
-  return {
-    user_id: customer.id,
-    alias: customer.alias,
-    ...shownOwner(customer),
-    ...shown,
-    spend,
-    litellm_budget_table: shownSpending(customer),
-  }
-}
+export const shownCustomer = (customer: Customer, spend: number): Record<string, unknown> => ({
+  ...shownFields(customerFields, customer),
+  spend,
+  litellm_budget_table: shownFields(spendingFields, customer),
+})
 
-const { budget_id: ___, ...budgetFields } = spendingFields()
+const noModels = 'must be empty: a tag chooses no models here; list them in the key or the team'
+/** The body of `/tag/new` and `/tag/update`. */
+export const tagBody = lazy(() =>
+  withoutBoth(
+    z.strictObject({
+      name: keyName(),
+      ...writtenFields(tagFields),
+      models: z.array(z.unknown()).max(0, noModels).nullable().optional(),
+      version: version(),
+    }),
+  ),
+)
+
+type SentTag = Omit<z.infer<ReturnType<typeof tagBody>>, 'name' | 'version'>
+
+/** The changes of a tag, as far as they were sent. */
+export const tagChanges = (sent: SentTag): TenantChanges<'tag'> => oneOwner(changesOf(tagFields, sent))
+
+/** A new tag. Its id is its name. */
+export const newTag = (name: string, sent: SentTag): NewTenant<'tag'> => ({
+  ...blankRecord(tagFields),
+  id: name,
+  ...tagChanges(sent),
+})
+
+/** A tag as the API shows it; `spend` = dollars of the calls with it. */
+export const shownTag = (tag: Tag, spend: number): Record<string, unknown> => ({
+  ...shownFields(tagFields, tag),
+  model_info: {},
+  spend,
+  litellm_budget_table: shownFields(spendingFields, tag),
+})
+
 /** The body of `/budget/new`. */
-export const budgetBody = lazy(() => z.strictObject({ budget_id: keyName().nullable().optional(), ...budgetFields }))
+export const budgetBody = lazy(() =>
+  z.strictObject({ budget_id: keyName().nullable().optional(), ...writtenFields(budgetFields) }),
+)
 /** The body of `/budget/update`. */
 export const budgetUpdateBody = lazy(() =>
-  z.strictObject({ budget_id: keyName(), ...budgetFields, version: version() }),
+  z.strictObject({ budget_id: keyName(), ...writtenFields(budgetFields), version: version() }),
 )
 /** The fields of a budget with their meanings, for `/budget/settings`. */
-export const budgetSettings = Object.entries(budgetFields).map(([name, schema]) => ({
-  field_name: name,
-  field_description: schema.description ?? name.replaceAll('_', ' '),
-}))
+export const budgetSettings = Object.values(budgetFields)
+  .filter(field => field.isWritten)
+  .map(({ name, description }) => ({ field_name: name, field_description: description }))
 
-/** The changes of a budget, as far as they were sent; the `budget_id` of one is its own. */
-export function budgetChanges(sent: Partial<z.infer<ReturnType<typeof budgetUpdateBody>>>): TenantChanges<'budget'> {
-  return spendingChanges({ ...sent, budget_id: undefined })
-}
+/** The changes of a budget, as far as they were sent. */
+export const budgetChanges = (sent: Partial<z.infer<ReturnType<typeof budgetUpdateBody>>>): TenantChanges<'budget'> =>
+  changesOf(budgetFields, sent)
 
 /** A new budget. Its first window ends one duration from now, unless the end is given. */
 export function newBudget(
@@ -190,11 +211,8 @@ export function newBudget(
   const changes = budgetChanges(sent)
   const window = changes.budgetDuration == null ? undefined : readDuration(changes.budgetDuration)
   const end = window && 'ms' in window ? nowMs + window.ms : null
-  return { ...blankTenant, id, ...changes, budgetResetAtMs: changes.budgetResetAtMs ?? end }
+  return { ...blankRecord(budgetFields), id, ...changes, budgetResetAtMs: changes.budgetResetAtMs ?? end }
 }
 
 /** A budget as the API shows it. */
-export function shownBudget(budget: NamedBudget): Record<string, unknown> {
-  const { models: ____, metadata: _____, blocked: ______, ...shown } = shownTenant(budget)
-  return { ...shown, budget_id: budget.id }
-}
+export const shownBudget = (budget: NamedBudget): Record<string, unknown> => shownFields(budgetFields, budget)

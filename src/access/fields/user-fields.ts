@@ -1,35 +1,16 @@
 /** Fields of users as LiteLLM names them (https://docs.litellm.ai/docs/proxy/users, 2026-11-23). */
 import { z } from 'zod'
-import { noDirectory, userRoles } from '../../core/tenancy/tenancy.ts'
+import { userFields } from '../../core/tenancy/field-tables.ts'
+import { blankRecord } from '../../core/tenancy/fields.ts'
 import type { User } from '../../core/tenancy/tenancy.ts'
 import type { NewTenant, TenantChanges } from '../../core/tenancy/tenancy-store.ts'
-import { dollars } from './money.ts'
-import {
-  blankTenant,
-  changesOf,
-  durationText,
-  keyName,
-  shownTenant,
-  tenantChanges,
-  tenantFields,
-  version,
-  without,
-} from './spending-fields.ts'
 import { lazy } from '../../lib/lazy.ts'
-
-const email = lazy(() =>
-  z
-    .email()
-    .max(255)
-    .transform(text => text.toLowerCase()),
-)
+import { shownFields } from './answers.ts'
+import { changesOf, durationText, keyName, selfServiceFields, version, without, writtenFields } from './checks.ts'
+import { dollars } from './money.ts'
 
 const fields = lazy(() => ({
-  user_alias: keyName().nullable().optional(),
-  user_email: email().nullable().optional(),
-  user_role: z.enum(userRoles).nullable().optional(),
-  sso_user_id: keyName().nullable().optional(),
-  ...tenantFields(),
+  ...writtenFields(userFields),
   spend: without('what a user has spent is the sum of its calls in the ledger'),
   agent_id: without('leave it out'),
   config: without('settings are those of the gateway'),
@@ -75,43 +56,28 @@ export const userUpdateBody = lazy(() =>
     .refine(body => body.user_id !== undefined || body.user_email != null, 'give `user_id` or `user_email`'),
 )
 /** What users may change of themselves. */
-export const selfFields: ReadonlySet<string> = new Set(['user_id', 'version', 'user_alias', 'metadata'])
+export const selfFields = selfServiceFields(userFields, 'user_id', 'version')
 
 type UserInput = Partial<z.infer<z.ZodObject<ReturnType<typeof fields>>>>
 
-const own = {
-  alias: null,
-  email: null,
-  role: 'internal_user' as User['role'],
-  ssoUserId: null,
-}
-const names = { user_alias: 'alias', user_email: 'email', user_role: 'role', sso_user_id: 'ssoUserId' } as const
-
 /** The changes of a user, as far as they were sent. */
-export function userChanges(sent: UserInput): TenantChanges<'user'> {
-  return {
-    ...tenantChanges(sent),
-    ...changesOf<Pick<User, keyof typeof own>>(sent, names, own),
-    // An administrator has decided: the directory does not lift it.
-    ...(sent.blocked !== undefined && { blockedByDirectory: false }),
-  }
-}
+export const userChanges = (sent: UserInput): TenantChanges<'user'> => ({
+  ...changesOf(userFields, sent),
+  // An administrator has decided: the directory does not lift it.
+  ...(sent.blocked !== undefined && { blockedByDirectory: false }),
+})
 
 /** A new user. `defaults` for what was not sent. */
-export function newUser(id: string, sent: UserInput, defaults: Partial<User>): NewTenant<'user'> {
-  return { ...blankTenant, ...noDirectory, ...own, userName: null, ...defaults, id, ...userChanges(sent) }
-}
+export const newUser = (id: string, sent: UserInput, defaults: Partial<User>): NewTenant<'user'> => ({
+  ...blankRecord(userFields),
+  ...defaults,
+  id,
+  ...userChanges(sent),
+})
 
 /** A user as the API shows it. `spend` in dollars. */
-export function shownUser(user: User, teamIds: readonly string[], spend: number): Record<string, unknown> {
-  return {
-    user_id: user.id,
-    user_email: user.email,
-    user_alias: user.alias,
-    user_role: user.role,
-    sso_user_id: user.ssoUserId,
-    ...shownTenant(user),
-    spend,
-    teams: teamIds,
-  }
-}
+export const shownUser = (user: User, teamIds: readonly string[], spend: number): Record<string, unknown> => ({
+  ...shownFields(userFields, user),
+  spend,
+  teams: teamIds,
+})

@@ -2,12 +2,30 @@
  * Rows of LiteLLM's database as objects of ours. Sources: LiteLLM's `schema.prisma` (1.82 to 1.108), read beside its
  * management API. Amounts there are dollars, times are UTC without a zone.
  */
-import { bareKey } from '../../core/caller.ts'
+import {
+  budgetFields,
+  customerFields,
+  keyRecordFields,
+  organizationFields,
+  tagFields,
+  teamFields,
+  userFields,
+} from '../../core/tenancy/field-tables.ts'
+import { recordOf, userRoles } from '../../core/tenancy/fields.ts'
+import type {
+  Field,
+  FieldKind,
+  FieldTable,
+  KindValues,
+  ModelBudget,
+  UserRole,
+  Values,
+} from '../../core/tenancy/fields.ts'
 import type { NewKey, NewTenant } from '../../core/tenancy/tenancy-store.ts'
-import { noDirectory, noNameOwner, unlimited, userRoles } from '../../core/tenancy/tenancy.ts'
-import type { MemberRole, Membership, ModelBudget, SpendingFields, UserRole } from '../../core/tenancy/tenancy.ts'
-import { readDuration } from '../key.ts'
+import { noNameOwner, unlimited } from '../../core/tenancy/tenancy.ts'
+import type { Membership } from '../../core/tenancy/tenancy.ts'
 import { objectOf } from '../../lib/json/json-values.ts'
+import { readDuration } from '../key.ts'
 
 /** One row, by the names of its columns. */
 export type LitellmRow = Readonly<Record<string, unknown>>
@@ -52,114 +70,92 @@ function modelBudgets(value: unknown): Record<string, ModelBudget> {
   return budgets
 }
 
-function spendingOf(row: LitellmRow, metadata: Readonly<Record<string, unknown>> = {}): SpendingFields {
-  return {
-    ...unlimited,
-    requestsPerMinute: numberOf(row.rpm_limit),
-    tokensPerMinute: numberOf(row.tpm_limit),
-    parallelRequests: numberOf(row.max_parallel_requests),
-    modelRequestsPerMinute: limitsByModel(metadata.model_rpm_limit),
-    modelTokensPerMinute: limitsByModel(metadata.model_tpm_limit),
-    maxBudgetNanoUsd: nanoUsd(row.max_budget),
-    softBudgetNanoUsd: nanoUsd(row.soft_budget),
-    budgetDuration: durationOf(row.budget_duration),
-    budgetResetAtMs: momentMs(row.budget_reset_at),
-    modelMaxBudget: modelBudgets(row.model_max_budget),
-    budgetId: text(row.budget_id),
-  }
+function aliasesOf(value: unknown): Record<string, string> {
+  const entries = Object.entries(objectOf(value)).filter(([, model]) => typeof model === 'string')
+  return Object.fromEntries(entries) as Record<string, string>
 }
 
+const isUserRole = (value: unknown): value is UserRole => (userRoles as readonly unknown[]).includes(value)
 /** What LiteLLM keeps in `metadata` and has a field of its own here. */
 const fieldsInMetadata = new Set([
-  'model_rpm_limit',
-  'model_tpm_limit',
-  'tags',
-  'guardrails',
-  'enforced_params',
   'team_member_budget_id',
-  'team_member_key_duration',
+  ...[keyRecordFields, teamFields].flatMap((table: FieldTable) =>
+    Object.values(table).flatMap(({ name, isInLitellmMetadata }) => (isInLitellmMetadata && name ? [name] : [])),
+  ),
 ])
 
-const ownMetadata = (metadata: Readonly<Record<string, unknown>>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(metadata).filter(([name]) => !fieldsInMetadata.has(name)))
+const ownMetadata = (metadata: unknown): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(objectOf(metadata)).filter(([name]) => !fieldsInMetadata.has(name)))
 
-function tenantOf(row: LitellmRow, { id, alias }: { id: unknown; alias: unknown }) {
+/** What a field of each kind is by the value of its column; undefined = there is none. */
+const readers: { readonly [Kind in FieldKind]: (value: unknown) => KindValues[Kind] } = {
+  id: String,
+  count: value => numberOf(value) ?? 0,
+  time: value => momentMs(value) ?? 0,
+  moment: momentMs,
+  name: text,
+  paragraph: text,
+  email: text,
+  duration: durationOf,
+  limit: numberOf,
+  limits: limitsByModel,
+  dollars: nanoUsd,
+  modelBudgets,
+  names: listOf,
+  models: listOf,
+  aliases: aliasesOf,
+  permissions: listOf,
+  object: ownMetadata,
+  flag: value => value === true,
+  choice: value => (typeof value === 'boolean' ? value : null),
+  // A role that there is not here is the usual one.
+  userRole: value => (isUserRole(value) ? value : 'internal_user'),
+  memberRole: value => organizationRoles.find(role => role === value) ?? 'internal_user',
+  groupKind: () => 'team',
+}
+
+/** The fields of a table, each by its name in the API, which is that of LiteLLM's column. */
+function read<Table extends FieldTable>(table: Table, row: LitellmRow): Values<Table> {
   const metadata = objectOf(row.metadata)
-  return {
-    ...spendingOf(row, metadata),
-    id: String(id),
-    alias: text(alias),
-    models: listOf(row.models),
-    metadata: ownMetadata(metadata),
-    blocked: row.blocked === true,
-  }
+  return recordOf(table, <Kind extends FieldKind>({ kind, name, isInLitellmMetadata }: Field<Kind>) =>
+    readers[kind](name === null ? undefined : (isInLitellmMetadata ? metadata : row)[name]),
+  )
 }
 
 /** Of `LiteLLM_BudgetTable`. Its moment of reset is that of no one object. */
 export const budgetOf = (row: LitellmRow): NewTenant<'budget'> => ({
-  ...tenantOf(row, { id: row.budget_id, alias: null }),
-  models: [],
+  ...read(budgetFields, row),
   budgetResetAtMs: null,
-  budgetId: null,
 })
 
 /** Of `LiteLLM_OrganizationTable`. */
-export const organizationOf = (row: LitellmRow): NewTenant<'organization'> =>
-  tenantOf(row, { id: row.organization_id, alias: row.organization_alias })
+export const organizationOf = (row: LitellmRow): NewTenant<'organization'> => read(organizationFields, row)
 
 /** Of `LiteLLM_EndUserTable`. */
-export const customerOf = (row: LitellmRow): NewTenant<'customer'> => ({
-  ...tenantOf(row, { id: row.user_id, alias: row.alias }),
-  ...noNameOwner,
-})
+export const customerOf = (row: LitellmRow): NewTenant<'customer'> => ({ ...read(customerFields, row), ...noNameOwner })
 
 /** Of `LiteLLM_TagTable`. */
 export const tagOf = (row: LitellmRow): NewTenant<'tag'> => ({
-  ...tenantOf(row, { id: row.tag_name, alias: null }),
+  ...read(tagFields, row),
   ...noNameOwner,
-  description: text(row.description),
+  id: String(row.tag_name),
 })
 
-/** Of `LiteLLM_UserTable`; a role that there is not here is `internal_user`. */
-export function userOf(row: LitellmRow): NewTenant<'user'> {
-  const role = (userRoles as readonly unknown[]).includes(row.user_role) ? (row.user_role as UserRole) : 'internal_user'
-  return {
-    ...tenantOf(row, { id: row.user_id, alias: row.user_alias }),
-    ...noDirectory,
-    email: text(row.user_email),
-    role,
-    ssoUserId: text(row.sso_user_id),
-    userName: null,
-  }
-}
+/** Of `LiteLLM_UserTable`. */
+export const userOf = (row: LitellmRow): NewTenant<'user'> => read(userFields, row)
 
 /** A user that a team names and that has no row. */
 export const bareUser = (id: string): NewTenant<'user'> => userOf({ user_id: id })
 
 /** Of `LiteLLM_TeamTable`, with the aliases of its `LiteLLM_ModelTable` row and the budget of its members. */
-export function teamOf(row: LitellmRow, aliases: unknown, ofMembers: LitellmRow | undefined): NewTenant<'team'> {
-  const metadata = objectOf(row.metadata)
-  return {
-    ...tenantOf(row, { id: row.team_id, alias: row.team_alias }),
-    ...noDirectory,
-    organizationId: text(row.organization_id),
-    modelAliases: aliasesOf(aliases),
-    memberPermissions: listOf(row.team_member_permissions),
-    tags: listOf(metadata.tags),
-    guardrails: listOf(metadata.guardrails),
-    storesBodies: null,
-    memberMaxBudgetNanoUsd: nanoUsd(ofMembers?.max_budget),
-    memberBudgetDuration: durationOf(ofMembers?.budget_duration),
-    memberRequestsPerMinute: numberOf(ofMembers?.rpm_limit),
-    memberTokensPerMinute: numberOf(ofMembers?.tpm_limit),
-    memberKeyDuration: durationOf(metadata.team_member_key_duration),
-  }
-}
-
-function aliasesOf(value: unknown): Record<string, string> {
-  const entries = Object.entries(objectOf(value)).filter(([, model]) => typeof model === 'string')
-  return Object.fromEntries(entries) as Record<string, string>
-}
+export const teamOf = (row: LitellmRow, aliases: unknown, ofMembers: LitellmRow | undefined): NewTenant<'team'> => ({
+  ...read(teamFields, row),
+  modelAliases: aliasesOf(aliases),
+  memberMaxBudgetNanoUsd: nanoUsd(ofMembers?.max_budget),
+  memberBudgetDuration: durationOf(ofMembers?.budget_duration),
+  memberRequestsPerMinute: numberOf(ofMembers?.rpm_limit),
+  memberTokensPerMinute: numberOf(ofMembers?.tpm_limit),
+})
 
 /** Of the list `members_with_roles` of a team; `budgetIds` by user. */
 export function membersOf(row: LitellmRow, budgetIds: ReadonlyMap<string, string>): Omit<Membership, 'createdAtMs'>[] {
@@ -168,18 +164,20 @@ export function membersOf(row: LitellmRow, budgetIds: ReadonlyMap<string, string
     const { user_id: id, role } = objectOf(one)
     const userId = text(id)
     if (userId === null) return []
-    const membership = { kind: 'team', groupId: String(row.team_id), userId, role: role === 'admin' ? 'admin' : 'user' }
     return [
       {
         ...unlimited,
-        ...(membership as Omit<Membership, keyof SpendingFields>),
+        kind: 'team',
+        groupId: String(row.team_id),
+        userId,
+        role: role === 'admin' ? 'admin' : 'user',
         budgetId: budgetIds.get(userId) ?? null,
       },
     ]
   })
 }
 
-const organizationRoles = new Set<unknown>(['org_admin', 'internal_user', 'internal_user_viewer'])
+const organizationRoles = ['org_admin', 'internal_user', 'internal_user_viewer'] as const
 
 /** Of `LiteLLM_OrganizationMembership`. */
 export const organizationMemberOf = (row: LitellmRow): Omit<Membership, 'createdAtMs'> => ({
@@ -187,7 +185,7 @@ export const organizationMemberOf = (row: LitellmRow): Omit<Membership, 'created
   kind: 'organization',
   groupId: String(row.organization_id),
   userId: String(row.user_id),
-  role: organizationRoles.has(row.user_role) ? (row.user_role as MemberRole) : 'internal_user',
+  role: readers.memberRole(row.user_role),
   budgetId: text(row.budget_id),
 })
 
@@ -198,27 +196,11 @@ const pagesTeam = 'litellm-dashboard'
 export function keyOf(row: LitellmRow, hashOfDigest: (digest: string) => string): NewKey | undefined {
   const digest = text(row.token)
   if (row.team_id === pagesTeam || digest === null || !/^[0-9a-f]{64}$/.test(digest)) return undefined
-  const metadata = objectOf(row.metadata)
   return {
-    ...bareKey,
-    ...spendingOf(row, metadata),
+    ...read(keyRecordFields, row),
     id: digest,
     hash: hashOfDigest(digest),
     hint: text(row.key_name) ?? 'sk-...',
-    alias: text(row.key_alias),
-    userId: text(row.user_id),
-    teamId: text(row.team_id),
-    organizationId: text(row.organization_id),
-    models: listOf(row.models),
-    aliases: aliasesOf(row.aliases),
-    tags: listOf(metadata.tags),
-    allowedRoutes: listOf(row.allowed_routes),
-    enforcedParams: listOf(metadata.enforced_params),
-    allowedCacheControls: listOf(row.allowed_cache_controls),
-    guardrails: listOf(metadata.guardrails),
-    expiresAtMs: momentMs(row.expires),
     rotationInterval: row.auto_rotate === true ? durationOf(row.rotation_interval) : null,
-    blocked: row.blocked === true,
-    metadata: ownMetadata(metadata),
   }
 }

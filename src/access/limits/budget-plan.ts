@@ -4,11 +4,11 @@ import type { BudgetScopes } from '../../core/tenancy/budget-charge.ts'
 import type { BudgetDefinition, BudgetDuration } from '../../core/tenancy/budgets.ts'
 import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
 import type { BudgetPeriod, LimitScope } from '../../core/tenancy/limits.ts'
-import type { BudgetFields } from '../../core/tenancy/tenancy.ts'
+import type { SpendingFields } from '../../core/tenancy/tenancy.ts'
 import { budgetWindow, readBudgetDuration } from './budget-window.ts'
 
 /** A scope's own budget and those of a model in it, under any of its names, from the fields of a stored object. */
-export function budgetDefinitions(id: string, fields: BudgetFields, names: readonly string[]): BudgetDefinition[] {
+export function budgetDefinitions(id: string, fields: SpendingFields, names: readonly string[]): BudgetDefinition[] {
   const found: BudgetDefinition[] = []
   const { maxBudgetNanoUsd: max, softBudgetNanoUsd: soft, budgetIncreaseNanoUsd, budgetIncreaseUntilMs } = fields
   if (max !== null || soft !== null)

@@ -1,7 +1,7 @@
 /** How a budget stands in its present period, and where it is heading: for people and alerts, not for decisions. */
 import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
 import type { BudgetPeriod } from '../../core/tenancy/limits.ts'
-import { iso } from '../fields/spending-fields.ts'
+import { iso } from '../fields/answers.ts'
 
 /** A period that has just begun says nothing about its end. */
 const forecastShareMin = 0.01

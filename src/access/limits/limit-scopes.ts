@@ -6,7 +6,7 @@ import type { LimitScope } from '../../core/tenancy/limits.ts'
 import type { ModelDirectory } from '../../core/model-directory.ts'
 import type { Settings } from '../../core/settings.ts'
 import { unlimited } from '../../core/tenancy/tenancy.ts'
-import type { LimitFields, SpendingFields } from '../../core/tenancy/tenancy.ts'
+import type { SpendingFields } from '../../core/tenancy/tenancy.ts'
 import { BudgetPlan, budgetDefinitions } from './budget-plan.ts'
 import { namesOfModel } from '../models/names-of-model.ts'
 
@@ -195,12 +195,12 @@ const apart = (scopes: readonly LimitScope[]): LimitScope[] =>
     { ...scope, id: `${scope.id}:requests`, tokensPerMinute: null, parallelRequests: null },
   ])
 
-const limitOf = (limits: LimitFields['modelTokensPerMinute'], model: string): number | null =>
+const limitOf = (limits: SpendingFields['modelTokensPerMinute'], model: string): number | null =>
   Object.hasOwn(limits, model) ? limits[model]! : null
 
 function scopeOf(
   id: string,
-  fields: Pick<LimitFields, 'requestsPerMinute' | 'tokensPerMinute' | 'parallelRequests'>,
+  fields: Pick<SpendingFields, 'requestsPerMinute' | 'tokensPerMinute' | 'parallelRequests'>,
 ): LimitScope[] {
   const { tokensPerMinute, parallelRequests } = fields
   // The first call of a window may be larger than its tokens, so that no limit refuses every call; 0 is meant to.

@@ -1,6 +1,6 @@
 /** Identity providers that persons sign in with, and tokens of one in the place of keys. */
 import { z } from 'zod'
-import { userRoles } from '../../core/tenancy/tenancy.ts'
+import { userRoles } from '../../core/tenancy/fields.ts'
 import { isLoopback } from '../../lib/no-proxy.ts'
 import { identityProviderExamples, serviceAccountExamples, tokenExamples, withExamples } from './key-examples.ts'
 import { checkedText } from '../checks/checked-text.ts'

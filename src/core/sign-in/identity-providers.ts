@@ -2,7 +2,7 @@
 import type { Secret } from '../../lib/secret.ts'
 import { GatewayError } from '../errors.ts'
 import type { ProxyRules } from '../transport.ts'
-import type { UserRole } from '../tenancy/tenancy.ts'
+import type { UserRole } from '../tenancy/fields.ts'
 
 /** Which claims say what, and what their values mean. A claim is named as it is, or by its path with dots. */
 export interface ClaimMapping {

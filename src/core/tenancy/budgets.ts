@@ -1,5 +1,5 @@
 /** What may be spent: definitions, and what the configuration says of all budgets. */
-import type { BudgetFields } from './tenancy.ts'
+import type { SpendingFields } from './tenancy.ts'
 
 /** How long a budget lasts before it begins anew: seconds, minutes, hours, days, weeks or months. */
 export interface BudgetDuration {
@@ -24,7 +24,7 @@ export interface BudgetDefinition {
 }
 
 /** A budget of the configuration. */
-export type BudgetRule = Pick<BudgetFields, 'maxBudgetNanoUsd' | 'budgetDuration'>
+export type BudgetRule = Pick<SpendingFields, 'maxBudgetNanoUsd' | 'budgetDuration'>
 
 /** How budgets are kept. */
 export interface BudgetSettings {

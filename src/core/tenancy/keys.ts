@@ -1,20 +1,10 @@
 /** Virtual keys: stored, listed and changed; and how callers are found by them. Implemented by `store/keys`. */
 import type { Caller, VirtualKey } from '../caller.ts'
+import type { keyRecordFields, stampFields } from './field-tables.ts'
+import type { Values } from './fields.ts'
 
 /** A key as administrators see it. Timestamps are milliseconds since 1970. */
-export interface KeyRecord extends VirtualKey {
-  /** HMAC-SHA256 of the key under the installation's pepper, lower-case hex. The key itself is not stored. */
-  readonly hash: string
-  /** `sk-...` and the last four characters. */
-  readonly hint: string
-  /** Grows with every change; a change may name the version that it was made for. */
-  readonly version: number
-  readonly createdAtMs: number
-  /** Id of the key that made it, or `cli`. */
-  readonly createdBy: string
-  readonly updatedAtMs: number
-  readonly updatedBy: string
-}
+export type KeyRecord = VirtualKey & Values<typeof keyRecordFields>
 
 /** Which keys a list shows, and its page: newest first, from `offset`, or after the last key of the page before. */
 export interface KeyQuery {
@@ -45,9 +35,7 @@ export interface KeyQuery {
 }
 
 /** The fields of a key that can change; absent = unchanged. A new `hash` and `hint` give it another text. */
-export type KeyChanges = Partial<
-  Omit<KeyRecord, 'id' | 'version' | 'createdAtMs' | 'createdBy' | 'updatedAtMs' | 'updatedBy'>
->
+export type KeyChanges = Partial<Omit<KeyRecord, 'id' | keyof typeof stampFields>>
 
 /** Reads keys; `TenancyStore` changes them. All methods throw `overloaded` when the database is unreachable. */
 export interface KeyStore {

@@ -3,17 +3,15 @@ import type { Caller, VirtualKey } from '../caller.ts'
 import type { IdentityLink, IdentityRemoval, NamedIdentity } from '../sign-in/identity-providers.ts'
 import type { KeyChanges, KeyRecord } from './keys.ts'
 import type { ChangeActor } from './change-actor.ts'
-import type { AuditEntry, Membership, TenantFields, TenantKind, Tenants } from './tenancy.ts'
+import type { stampFields } from './field-tables.ts'
+import type { AuditEntry, Membership, TenantKind, Tenants } from './tenancy.ts'
 
 /** The fields of an object that can change; absent = unchanged. */
-export type TenantChanges<Kind extends TenantKind> = Partial<
-  Omit<Tenants[Kind], 'id' | 'version' | 'createdAtMs' | 'createdBy' | 'updatedAtMs' | 'updatedBy'>
->
+export type TenantChanges<Kind extends TenantKind> = Partial<Omit<NewTenant<Kind>, 'id'>>
 /** A new object, without what the store sets. */
-export type NewTenant<Kind extends TenantKind> = Omit<Tenants[Kind], 'version' | keyof Stamps>
-type Stamps = Pick<TenantFields, 'createdAtMs' | 'createdBy' | 'updatedAtMs' | 'updatedBy'>
+export type NewTenant<Kind extends TenantKind> = Omit<Tenants[Kind], keyof typeof stampFields>
 /** A new key, without what the store sets. */
-export type NewKey = Omit<KeyRecord, 'version' | keyof Stamps>
+export type NewKey = Omit<KeyRecord, keyof typeof stampFields>
 /**
  * What a condition is about. `name` = of a user the name at the directory, else the address, else the id; of a team the
  * alias, else the id. `memberId` = teams with this member, `teamId` = users in this team.

@@ -1,7 +1,7 @@
 /** What the endpoints of keys, teams, users and the like share: pages, cursors, refusals. */
 import { z } from 'zod'
 import { shownKey } from '../../access/fields/key-fields.ts'
-import { spendingProblem } from '../../access/fields/spending-fields.ts'
+import { spendingProblem } from '../../access/fields/spending.ts'
 import type { Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { KeyRecord } from '../../core/tenancy/keys.ts'

@@ -1,6 +1,6 @@
 /** Keys, teams, users, organizations, customers, budgets and the audit log, as answers show them. */
 import { surveyedKinds } from '../../core/tenancy/budgets.ts'
-import { userRoles } from '../../core/tenancy/tenancy.ts'
+import { userRoles } from '../../core/tenancy/fields.ts'
 import {
   anyObject,
   boolean,

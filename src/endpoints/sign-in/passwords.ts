@@ -1,7 +1,8 @@
 /** Passwords: changed by their users, set by links that administrators make. */
 import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
-import { iso, keyName } from '../../access/fields/spending-fields.ts'
+import { iso } from '../../access/fields/answers.ts'
+import { keyName } from '../../access/fields/checks.ts'
 import { managesAll } from '../../core/caller.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'

@@ -1,7 +1,7 @@
 /** What was said in calls, where it is stored: read and deleted by those whose calls they are, and administrators. */
 import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
-import { keyName } from '../../access/fields/spending-fields.ts'
+import { keyName } from '../../access/fields/checks.ts'
 import type { BodiesOf, FoundBodies, StoredBody } from '../../core/ledger/call-bodies.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'

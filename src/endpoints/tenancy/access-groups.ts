@@ -5,7 +5,7 @@
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
-import { keyName } from '../../access/fields/spending-fields.ts'
+import { keyName } from '../../access/fields/checks.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { ConfiguredObject } from '../../core/objects/configured-objects.ts'

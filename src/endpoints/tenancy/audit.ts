@@ -1,6 +1,7 @@
 /** The audit log: who changed what, and when. */
 import { z } from 'zod'
-import { iso, keyName, moment } from '../../access/fields/spending-fields.ts'
+import { iso } from '../../access/fields/answers.ts'
+import { keyName, moment } from '../../access/fields/checks.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { auditActions } from '../../core/tenancy/tenancy.ts'

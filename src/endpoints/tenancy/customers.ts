@@ -1,7 +1,7 @@
 /** Customers: end users of clients' applications, without keys. `/end_user` is another name of `/customer`. */
 import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
-import { keyName } from '../../access/fields/spending-fields.ts'
+import { keyName } from '../../access/fields/checks.ts'
 import { customerBody, customerChanges, newCustomer, shownCustomer } from '../../access/fields/tenant-fields.ts'
 import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'

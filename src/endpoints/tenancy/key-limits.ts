@@ -7,7 +7,7 @@ import type { LimitOwner, OwnedLimits } from '../../access/limits/limit-scopes.t
 import { customerLimits } from '../../access/limits/named-owners.ts'
 import { refusesModel, unaliased } from '../../access/models/model-access.ts'
 import { administersOrganization, mayReadAll, maySeeKey } from '../../access/rights.ts'
-import { keyName } from '../../access/fields/spending-fields.ts'
+import { keyName } from '../../access/fields/checks.ts'
 import { bareKey, isMaster, userKeyId } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Services } from '../../core/endpoint.ts'

@@ -1,7 +1,8 @@
 /** Keys read: one, several, lists of them, their aliases, and whether the caller's own works. */
 import { z } from 'zod'
 import { groupsOf, mayReadAll, maySeeKey, organizationsOf } from '../../access/rights.ts'
-import { keyName, shownTenant } from '../../access/fields/spending-fields.ts'
+import { keyName } from '../../access/fields/checks.ts'
+import { shownBudget } from '../../access/fields/tenant-fields.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import { isMaster } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
@@ -129,7 +130,7 @@ async function listedKeys(services: Services, keys: readonly KeyRecord[]): Promi
 async function infoOf(services: Services, record: KeyRecord): Promise<object> {
   const budget = record.budgetId === null ? undefined : await services.tenancy.find('budget', record.budgetId)
   const [shown] = await listedKeys(services, [record])
-  return { ...shown, litellm_budget_table: budget ? shownTenant(budget) : null }
+  return { ...shown, litellm_budget_table: budget ? shownBudget(budget) : null }
 }
 
 /** The keys that a caller may list; undefined = all. `withTeams` = also those of teams and organizations of its own. */

@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
 import { administersOrganization, groupsOf, mayReadAll, membershipIn } from '../../access/rights.ts'
-import { keyName } from '../../access/fields/spending-fields.ts'
+import { keyName } from '../../access/fields/checks.ts'
 import { shownMembership } from '../../access/fields/team-fields.ts'
 import {
   newOrganization,

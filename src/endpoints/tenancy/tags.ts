@@ -1,8 +1,8 @@
 /** Tags: labels of calls, with limits and a budget of their own. What they spend by day is in `spend/activity.ts`. */
 import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
-import { keyName } from '../../access/fields/spending-fields.ts'
-import { newTag, shownTag, tagBody, tagChanges } from '../../access/fields/tag-fields.ts'
+import { keyName } from '../../access/fields/checks.ts'
+import { newTag, shownTag, tagBody, tagChanges } from '../../access/fields/tenant-fields.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Tag } from '../../core/tenancy/tenancy.ts'

@@ -3,9 +3,8 @@ import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
 import { administersTeam, groupsOf, mayReadAll, organizationsOf } from '../../access/rights.ts'
-import { keyName } from '../../access/fields/spending-fields.ts'
+import { keyName } from '../../access/fields/checks.ts'
 import {
-  memberPermissions,
   newTeam,
   shownTeam,
   teamAdminFields,
@@ -16,6 +15,7 @@ import {
 import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts'
+import { memberPermissions } from '../../core/tenancy/fields.ts'
 import { unlimited } from '../../core/tenancy/tenancy.ts'
 import type { Team } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction, TenantFilter } from '../../core/tenancy/tenancy-store.ts'

@@ -7,7 +7,7 @@ import { newKey } from '../../access/fields/key-bounds.ts'
 import type { KeyFields } from '../../access/fields/key-fields.ts'
 import { callRoutes, restrictionOf } from '../../access/key-grants.ts'
 import { administersOrganization, groupsOf, mayReadAll, maySeeTeam, organizationsOf } from '../../access/rights.ts'
-import { keyName } from '../../access/fields/spending-fields.ts'
+import { keyName } from '../../access/fields/checks.ts'
 import {
   newUser,
   selfFields,
@@ -21,7 +21,8 @@ import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { KeyQuery } from '../../core/tenancy/keys.ts'
-import { unlimited, userRoles } from '../../core/tenancy/tenancy.ts'
+import { userRoles } from '../../core/tenancy/fields.ts'
+import { unlimited } from '../../core/tenancy/tenancy.ts'
 import type { Team, User } from '../../core/tenancy/tenancy.ts'
 import type { TenancyReader, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
 import { spendingStateOf } from './common/budget-states.ts'

@@ -3,8 +3,8 @@ import { IdentityRefusal } from '../../core/sign-in/identity-providers.ts'
 import type { ClaimMapping, Identity } from '../../core/sign-in/identity-providers.ts'
 import { asciiLower } from '../../lib/text.ts'
 import { isObject, objectOf } from '../../lib/json/json-values.ts'
-import { userRoles } from '../../core/tenancy/tenancy.ts'
-import type { UserRole } from '../../core/tenancy/tenancy.ts'
+import { userRoles } from '../../core/tenancy/fields.ts'
+import type { UserRole } from '../../core/tenancy/fields.ts'
 
 /** Claims as a provider sends them. */
 export type Claims = Readonly<Record<string, unknown>>

@@ -1,7 +1,8 @@
 /** What has a budget, and how it stands: keys, users, teams, ... and the budgets of the configuration. */
 import { z } from 'zod'
 import { dollarsOf } from '../../../access/fields/money.ts'
-import { iso, keyName } from '../../../access/fields/spending-fields.ts'
+import { iso } from '../../../access/fields/answers.ts'
+import { keyName } from '../../../access/fields/checks.ts'
 import { surveyedKinds } from '../../../core/tenancy/budgets.ts'
 import type { SurveyedBudget } from '../../../core/tenancy/budgets.ts'
 import type { Services } from '../../../core/endpoint.ts'
