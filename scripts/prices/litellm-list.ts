@@ -38,7 +38,7 @@ function readEntry(entry: Entry, provider: string, name: string): ListedModel {
   const read = readPriceKeys(entry, { mode, groundsPrompts })
   const peak = flatTerms(billedTerms(read.terms))
   const facts = factsOf(entry, mode)
-  const whole = { ...(read.placePercent && { placePercent: read.placePercent }) }
+  const whole = { ...(read.regionPercent && { regionPercent: read.regionPercent }) }
   // The standard price of the vendor is the one outside of its peak hours.
   const prices = read.hours ? { ...peak, ...flatTerms(read.hours[0]!.terms) } : peak
   return { prices, facts, ...(Object.keys(whole).length > 0 && { whole }) }

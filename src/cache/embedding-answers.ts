@@ -125,7 +125,9 @@ export class EmbeddingAnswers {
     const { call } = cacheCall
     const { inputs } = leaderOptions
     // A fallback is another model: its embeddings do not belong beside kept ones.
-    const hasFallbacks = [call.fallbacksInOrder, call.largerModels, call.lenientModels].some(({ length }) => length > 0)
+    const hasFallbacks = [call.fallbacksInOrder, call.contextWindowFallbacks, call.contentPolicyFallbacks].some(
+      ({ length }) => length > 0,
+    )
     const missing = hasFallbacks
       ? inputs.keys.map(key => [key, inputs.inputs.get(key)!] as const)
       : [...inputs.inputs].filter(([key]) => !known.has(key))

@@ -53,7 +53,7 @@ function explained(deployment: Deployment) {
     price_list: priceListVersion(),
     row: entry ? `${entry.provider}/${entry.name}` : null,
     lists: entry?.lists ?? [],
-    place_percent: prices?.placePercent ?? {},
+    place_percent: prices?.regionPercent ?? {},
     prices: prices ? priceRows(prices) : [],
   }
 }

@@ -210,14 +210,14 @@ export interface Call {
   /** The models to try after its own, in order; set by the fallback policy. */
   fallbacksInOrder: readonly FallbackModel[]
   /** The models to try when the conversation is too long, in order; set by the fallback policy. */
-  largerModels: readonly FallbackModel[]
+  contextWindowFallbacks: readonly FallbackModel[]
   /** The models to try when the provider's content policy refuses the call, in order; set by the fallback policy. */
-  lenientModels: readonly FallbackModel[]
+  contentPolicyFallbacks: readonly FallbackModel[]
   /** The deployment that answered, or that failed last. */
   deployment: Deployment | undefined
   attempts: number
   /** Further requests to upstreams within attempts: for answers that do not fit their schema. */
-  repeats: number
+  schemaRetries: number
   /** Attempts after the first one at the deployments of the same model. */
   retries?: number
   fallbacks: number

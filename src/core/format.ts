@@ -119,7 +119,7 @@ interface FormatBase {
    * How this dialect streams; absent = server-sent events, kept alive by comments. `as-upstream` = with the
    * upstream's content type (audio), without keep-alive bytes.
    */
-  readonly streaming?: { readonly contentType: string; readonly heartbeat: string } | 'as-upstream'
+  readonly streaming?: StreamEncoding | 'as-upstream'
   /** The top-level fields that this dialect knows. */
   readonly fieldNames: FieldNames
   inspect(body: JsonBody): Inspection
@@ -214,3 +214,21 @@ export type Format =
   | { [O in keyof UnaryOperations]: UnaryFormat<O> }[keyof UnaryOperations]
   | SpeechFormat
   | UploadFormat
+
+/** The content type and the keep-alive bytes of a dialect's streams. */
+interface StreamEncoding {
+  readonly contentType: string
+  /** Sent to a client after a while without data; empty = nothing may be sent. */
+  readonly heartbeat: string
+}
+
+const eventStream: StreamEncoding = { contentType: 'text/event-stream; charset=utf-8', heartbeat: ': keep-alive\n\n' }
+
+/** How the streams of a dialect are sent; `given` = the content type of the upstream, for dialects that pass it on. */
+export function streamingOf({ streaming = eventStream }: Format, given = ''): StreamEncoding {
+  if (streaming !== 'as-upstream') return streaming
+  return {
+    contentType: given,
+    heartbeat: given.toLowerCase().startsWith('text/event-stream') ? eventStream.heartbeat : '',
+  }
+}

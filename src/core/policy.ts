@@ -18,7 +18,7 @@ export type AuthClass = 'key' | 'manager' | 'viewer' | 'admin' | 'directory'
 export type RouteGroup = 'llm_api_routes' | 'management_routes' | 'info_routes'
 
 /** A request whose path was matched and whose body is not read yet. */
-export interface RequestHead {
+export interface AdmittedRequest {
   /** That of the endpoint: HEAD is answered as GET. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH'
   readonly headers: RequestHeaders
@@ -45,7 +45,7 @@ export interface RequestPolicy {
   readonly name: string
   readonly stage: 'request'
   /** Refuses by throwing a GatewayError. Returns a promise only where it must wait. */
-  admit(request: RequestHead): void | Promise<void>
+  admit(request: AdmittedRequest): void | Promise<void>
 }
 
 /** How one attempt at a deployment ended; `error` is undefined when it began an answer. */

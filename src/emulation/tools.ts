@@ -3,13 +3,13 @@ import type { ChatEvent, ChatRequest } from '../core/hub/chat.ts'
 import type { ModelProfile } from '../core/deployment.ts'
 import { unprocessable } from '../core/errors.ts'
 import type { GatewayError } from '../core/errors.ts'
-import { CallScanner } from './call-scanner.ts'
-import type { Found } from './call-scanner.ts'
+import { CallScanner } from './tool-call-scanner.ts'
+import type { Found } from './tool-call-scanner.ts'
 import { perChoice } from './decorate.ts'
 import type { Emulation } from './decorate.ts'
 import { withInstruction } from './messages.ts'
 import { describeTools, toolCallsAsText, hasToolParts } from './tool-prompt.ts'
-import type { OfferedTools, ParsedCall } from './call-notations.ts'
+import type { OfferedTools, ParsedCall } from './tool-call-notations.ts'
 
 type ChoiceEvent = Extract<ChatEvent, { choice: number }>
 

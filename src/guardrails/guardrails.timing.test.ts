@@ -61,8 +61,8 @@ test('a call of 2 KB under one pattern is admitted in at most 15 microseconds, i
       overrides: noOverrides,
       candidates: [],
       fallbacksInOrder: [],
-      largerModels: [],
-      lenientModels: [],
+      contextWindowFallbacks: [],
+      contentPolicyFallbacks: [],
       responseHeaders: {},
       input: () => ({ kind: 'chat', request: openaiChat.decode(body) }),
     }) as unknown as Call

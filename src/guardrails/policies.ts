@@ -76,8 +76,8 @@ function demandedOfAll(all: readonly GuardrailSettings[]): readonly GuardrailSet
   return known
 }
 
-const fallbacksDemandAny = ({ fallbacksInOrder, largerModels, lenientModels }: Call): boolean =>
-  [fallbacksInOrder, largerModels, lenientModels].some(models =>
+const fallbacksDemandAny = ({ fallbacksInOrder, contextWindowFallbacks, contentPolicyFallbacks }: Call): boolean =>
+  [fallbacksInOrder, contextWindowFallbacks, contentPolicyFallbacks].some(models =>
     models.some(({ deployments }) => deployments.some(one => one.guardrails !== undefined)),
   )
 
@@ -106,7 +106,7 @@ function chosenFor(call: Call, all: readonly GuardrailSettings[]): readonly Guar
         type: 'unknown_value',
       },
     ])
-  const models = [call.fallbacksInOrder, call.largerModels, call.lenientModels].flat()
+  const models = [call.fallbacksInOrder, call.contextWindowFallbacks, call.contentPolicyFallbacks].flat()
   const deployments = [...call.candidates, ...models.flatMap(one => one.deployments)]
   const demanded = new Set([
     ...caller.key.guardrails,

@@ -5,13 +5,8 @@ import type { Outcome } from '../core/hub/operation.ts'
 import { clientClosed } from '../core/request.ts'
 import type { Client } from '../core/request.ts'
 import type { UpstreamExchange } from '../core/transport.ts'
+import type { Settle } from './settlement/settle.ts'
 import { endRequest } from './settlement/usage.ts'
-
-/**
- * Called once with the end of a call. `status` is what the client got: 200 also for a stream that broke off. `error` is
- * undefined after a success without any failure.
- */
-export type Settle = (call: Call, outcome: Outcome, status: number, error: GatewayError | undefined) => void
 
 /** Is called when an attempt ends together with its call: the end of a stream, or a client that left. */
 export interface AttemptListener {

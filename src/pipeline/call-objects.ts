@@ -96,7 +96,7 @@ export function createAdmitLine(parts: ServeParts): (call: Call, line: BatchLine
 function boundOf(line: Call, deployment: Deployment): bigint | null {
   if (!line.format) return null
   line.candidates = [deployment]
-  line.fallbacksInOrder = line.largerModels = line.lenientModels = []
+  line.fallbacksInOrder = line.contextWindowFallbacks = line.contentPolicyFallbacks = []
   try {
     return line.bounds().costNanoUsdMax
   } catch (error) {

@@ -9,7 +9,7 @@ import { readJsonBody } from '../core/request.ts'
 import { Redactor, redacted } from '../lib/redact.ts'
 import { Secret } from '../lib/secret.ts'
 import { planAttempt } from './lanes/attempt.ts'
-import type { Attempt } from './lanes/attempt-parts.ts'
+import type { PlannedAttempt } from './lanes/attempt-parts.ts'
 import { admitDryRun } from './admission/admission.ts'
 import type { CallPolicies } from './admission/admission.ts'
 import { openCall } from './call-record.ts'
@@ -47,14 +47,14 @@ function firstOf(candidates: readonly Deployment[]): Deployment {
   return candidates.reduce((first, one) => (one.order < first.order ? one : first))
 }
 
-interface PlannedAttempt {
+interface PreviewContext {
   readonly deployment: Deployment
   readonly epochMs: number
   /** To be masked beside the secrets of the deployment. */
   readonly hidden: readonly string[]
 }
 
-function shown(attempt: Attempt, { deployment, epochMs, hidden }: PlannedAttempt): CallPreview {
+function shown(attempt: PlannedAttempt, { deployment, epochMs, hidden }: PreviewContext): CallPreview {
   const { target } = deployment
   const mask = new Redactor([...secretsOf(target), ...hidden])
   const headers = { ...attempt.head.headers, ...proof(attempt, target, epochMs) }
@@ -69,11 +69,11 @@ function shown(attempt: Attempt, { deployment, epochMs, hidden }: PlannedAttempt
 }
 
 /** Bodies of JSON are always in memory. */
-const bodyText = ({ body }: Attempt): string =>
+const bodyText = ({ body }: PlannedAttempt): string =>
   Buffer.concat(body.filter(piece => piece instanceof Uint8Array)).toString('utf8')
 
 /** The headers that are added when a call is sent. A token that would have to be fetched is not fetched. */
-function proof({ head, body }: Attempt, target: Target, epochMs: number): CallHead['headers'] {
+function proof({ head, body }: PlannedAttempt, target: Target, epochMs: number): CallHead['headers'] {
   const { authorization } = target.provider
   if (!authorization) return {}
   const asksForToken = authorization.tokenRequest?.(target, epochMs) !== undefined

@@ -108,11 +108,11 @@ export class CallRecord implements Call {
   isBatchLine = false
   candidates = noDeployments
   fallbacksInOrder = noModels
-  largerModels = noModels
-  lenientModels = noModels
+  contextWindowFallbacks = noModels
+  contentPolicyFallbacks = noModels
   deployment: Deployment | undefined = undefined
   attempts = 0
-  repeats = 0
+  schemaRetries = 0
   fallbacks = 0
   attemptedModel = ''
   usage: Usage | undefined = undefined

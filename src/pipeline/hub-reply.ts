@@ -4,7 +4,7 @@ import type { Call } from '../core/call.ts'
 import type { ChatEvent } from '../core/hub/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ChatFormat, Format, UnaryFormat, UnaryOperations } from '../core/format.ts'
-import { streamingOf } from './lanes/streaming.ts'
+import { streamingOf } from '../core/format.ts'
 
 /** See `Call.reply`. */
 export function hubReply(call: Call, answer: readonly ChatEvent[] | object): Reply {

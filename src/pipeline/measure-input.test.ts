@@ -25,8 +25,8 @@ function callOf(content: unknown, parts: Part[], models: readonly Deployment[]):
     edits: [],
     candidates: models,
     fallbacksInOrder: [],
-    largerModels: [],
-    lenientModels: [],
+    contextWindowFallbacks: [],
+    contentPolicyFallbacks: [],
     caller: { key: { id: 'k' } },
     input: () => ({ kind: 'chat', request: chatRequest({ messages: [{ role: 'user', parts }] }) }),
   } as unknown as Call

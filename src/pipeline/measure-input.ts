@@ -22,7 +22,7 @@ export async function measureInput(
 ): Promise<MeasuredInput | undefined> {
   const found = inputTexts(call, readInput(call))
   if (!found) return undefined
-  const others = [...call.fallbacksInOrder, ...call.largerModels, ...call.lenientModels]
+  const others = [...call.fallbacksInOrder, ...call.contextWindowFallbacks, ...call.contentPolicyFallbacks]
   const models = [...call.candidates, ...others.flatMap(one => one.deployments)].map(modelOf)
   const encodings = new Set(models.map(encodingOf).filter(one => one !== undefined))
   const measure = await tokenizer.measure([...encodings], found.texts, { owner: call.caller.key.id, waitMs })

@@ -7,7 +7,7 @@ import { thousandthsText } from '../lib/text.ts'
 import { nanoUsdToText } from '../pricing/cost.ts'
 
 /** What answers are made with. */
-export interface RespondParts {
+interface RespondParts {
   readonly clock: Clock
 }
 

@@ -44,12 +44,12 @@ const needsText = ({ target }: Deployment): boolean => target.provider.embedsTex
 const takesIds = (one: Deployment): boolean => !needsText(one)
 const someNeedText = ({ deployments }: FallbackModel): boolean => deployments.some(needsText)
 
-function mayNeedText({ candidates, fallbacksInOrder, largerModels, lenientModels }: Call): boolean {
+function mayNeedText({ candidates, fallbacksInOrder, contextWindowFallbacks, contentPolicyFallbacks }: Call): boolean {
   return (
     candidates.some(needsText) ||
     fallbacksInOrder.some(someNeedText) ||
-    largerModels.some(someNeedText) ||
-    lenientModels.some(someNeedText)
+    contextWindowFallbacks.some(someNeedText) ||
+    contentPolicyFallbacks.some(someNeedText)
   )
 }
 
@@ -66,8 +66,8 @@ async function decodeIds(tokenizer: Pick<Tokenizer, 'decode'>, call: Call, input
   if (candidates.length === 0) throw refusal(decoding, encoding, input)
   call.candidates = candidates
   call.fallbacksInOrder = withIds(call.fallbacksInOrder)
-  call.largerModels = withIds(call.largerModels)
-  call.lenientModels = withIds(call.lenientModels)
+  call.contextWindowFallbacks = withIds(call.contextWindowFallbacks)
+  call.contentPolicyFallbacks = withIds(call.contentPolicyFallbacks)
 }
 
 /** Without the deployments that need texts. */

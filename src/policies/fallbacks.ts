@@ -10,9 +10,10 @@ import type { FallbackLists } from '../core/settings.ts'
 import { offers } from './model-mode.ts'
 
 /**
- * Sets `fallbacksInOrder`, `largerModels` and `lenientModels`. For a model that the client names and may not call it
- * throws the error that a call of the model itself would get; those of the configuration are the operator's choice.
- * Throws `model-blocked` for a model that is switched off and has no fallback that could answer in its place.
+ * Sets `fallbacksInOrder`, `contextWindowFallbacks` and `contentPolicyFallbacks`. For a model that the client names and
+ * may not call it throws the error that a call of the model itself would get; those of the configuration are the
+ * operator's choice. Throws `model-blocked` for a model that is switched off and has no fallback that could answer in
+ * its place.
  */
 export function fallbacks(): Policy {
   return {
@@ -25,10 +26,10 @@ export function fallbacks(): Policy {
       call.fallbacksInOrder = overrides.fallbacks
         ? chosen(call, overrides.fallbacks, 'fallbacks')
         : configured(call, router.fallbacks)
-      call.largerModels = overrides.contextFallbacks
+      call.contextWindowFallbacks = overrides.contextFallbacks
         ? chosen(call, largerNames(model, overrides.contextFallbacks), 'context_window_fallback_dict')
         : configured(call, router.contextWindowFallbacks)
-      call.lenientModels = configured(call, router.contentPolicyFallbacks)
+      call.contentPolicyFallbacks = configured(call, router.contentPolicyFallbacks)
       const blocked = blockedModel(model, call.candidates)
       if (blocked && call.fallbacksInOrder.every(one => one.deployments.length === 0)) throw blocked
     },

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { bareKey } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
 import type { GatewayError } from '../core/errors.ts'
-import type { RequestHead } from '../core/policy.ts'
+import type { AdmittedRequest } from '../core/policy.ts'
 import type { Session } from '../core/sign-in/session.ts'
 import type { User } from '../core/tenancy/tenancy.ts'
 import { allEndpoints } from '../endpoints/index.ts'
@@ -49,7 +49,7 @@ function asked(query: string, { keyInQuery = true, headers = {} as Record<string
     headers: new Headers(headers),
     query: new URLSearchParams(query),
     keyInQuery,
-  } as unknown as RequestHead
+  } as unknown as AdmittedRequest
   try {
     void policy.admit(head)
   } catch (thrown) {
@@ -94,7 +94,7 @@ test('the master key is never taken from the URL', () => {
 test('any white space may stand behind Bearer, however it is written', () => {
   const by = (authorization: string): string => {
     const head = { headers: { get: (name: string) => (name === 'authorization' ? authorization : null) } }
-    const parts = { query: new URLSearchParams(), keyInQuery: false, ...head } as unknown as RequestHead
+    const parts = { query: new URLSearchParams(), keyInQuery: false, ...head } as unknown as AdmittedRequest
     try {
       void policy.admit(parts)
     } catch (thrown) {
@@ -113,11 +113,11 @@ test('any white space may stand behind Bearer, however it is written', () => {
 async function identified(headers: Record<string, string>, method = 'GET', isPage = false): Promise<string> {
   const head = { headers: new Headers(headers), query: new URLSearchParams(), keyInQuery: false, method, isPage }
   try {
-    await policy.admit(head as unknown as RequestHead)
+    await policy.admit(head as unknown as AdmittedRequest)
   } catch (thrown) {
     return `${(thrown as GatewayError).status}: ${(thrown as GatewayError).message}`
   }
-  return (head as unknown as RequestHead).caller!.key.id
+  return (head as unknown as AdmittedRequest).caller!.key.id
 }
 
 const host = { host: 'gateway.example' }

@@ -10,7 +10,7 @@ import { masterCaller } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { AuthFailure, AuthFailureReason } from '../core/sign-in/auth-failure.ts'
-import type { RequestHead, RequestPolicy } from '../core/policy.ts'
+import type { AdmittedRequest, RequestPolicy } from '../core/policy.ts'
 import type { RequestHeaders } from '../core/request.ts'
 import type { KeyRotationSettings } from '../core/settings.ts'
 import { callerOfSession } from './identities/by-session.ts'
@@ -34,24 +34,24 @@ interface IdentifyParts extends SessionParts, TokenParts {
  */
 export function identify(parts: IdentifyParts): RequestPolicy {
   const { keys, installation, clock, refused } = parts
-  const setCaller = (request: RequestHead, keyText: string, caller: Caller | undefined): void => {
+  const setCaller = (request: AdmittedRequest, keyText: string, caller: Caller | undefined): void => {
     const problem = caller ? callerProblem(caller, clock.epochMs()) : 'unknown'
     if (!caller || problem) throw unknownKey(keyText, problem, caller?.key.id)
     checkAge(caller, parts)
     request.caller = caller
   }
   /** The error for the client, which is reported. */
-  const reported = (thrown: unknown, { clientAddress }: RequestHead): unknown => {
+  const reported = (thrown: unknown, { clientAddress }: AdmittedRequest): unknown => {
     if (thrown instanceof KeyRefusal) refused({ reason: thrown.reason, keyId: thrown.keyId, clientAddress })
     return thrown
   }
-  const setLater = (request: RequestHead, keyText: string, caller: Promise<Caller | undefined>): Promise<void> =>
+  const setLater = (request: AdmittedRequest, keyText: string, caller: Promise<Caller | undefined>): Promise<void> =>
     caller
       .then(found => setCaller(request, keyText, found))
       .catch(thrown => {
         throw reported(thrown, request)
       })
-  const later = (request: RequestHead, identified: Promise<Caller>): Promise<void> =>
+  const later = (request: AdmittedRequest, identified: Promise<Caller>): Promise<void> =>
     identified.then(
       caller => void (request.caller = caller),
       thrown => {
@@ -59,14 +59,14 @@ export function identify(parts: IdentifyParts): RequestPolicy {
       },
     )
   /** false = the text is no token of a verifier. */
-  const byToken = (request: RequestHead, text: string): boolean | Promise<void> => {
+  const byToken = (request: AdmittedRequest, text: string): boolean | Promise<void> => {
     const caller = parts.tokens.length > 0 && isTokenForm(text) && callerOfToken(text, parts)
     if (caller instanceof Promise) return later(request, caller)
     if (!caller) return false
     request.caller = caller
     return true
   }
-  const look = (request: RequestHead): void | Promise<void> => {
+  const look = (request: AdmittedRequest): void | Promise<void> => {
     const fromHeader = headerKey(request.headers)
     if (!fromHeader && !hasQueryKey(request)) {
       const shown = shownSession(request.headers, parts.baseUrl())
@@ -138,10 +138,10 @@ function headerKey(headers: RequestHeaders): string {
   return token
 }
 
-const hasQueryKey = ({ query, keyInQuery }: RequestHead): boolean => keyInQuery && !!query.get('key')
+const hasQueryKey = ({ query, keyInQuery }: AdmittedRequest): boolean => keyInQuery && !!query.get('key')
 
 /** The key in the query, on the paths that take it there. Throws `unauthenticated` when there is none. */
-function queryKey({ query, keyInQuery }: RequestHead): string {
+function queryKey({ query, keyInQuery }: AdmittedRequest): string {
   const key = query.get('key')
   if (key && keyInQuery) return key
   throw new KeyRefusal(

@@ -2,7 +2,7 @@
 import type { ModelLimits } from '../access/limits/limit-scopes.ts'
 import type { Call } from '../core/call.ts'
 import type { Limiter, LimitScope, LimitReservation, LimitVerdict } from '../core/tenancy/limits.ts'
-import type { Policy, RequestHead, RequestPolicy } from '../core/policy.ts'
+import type { Policy, AdmittedRequest, RequestPolicy } from '../core/policy.ts'
 import type { CurrentConfiguration } from '../core/model-directory.ts'
 import type { Clock } from '../lib/clock.ts'
 import { announcedBytesMax, bodyTokens, bytesPerToken } from './limits/body-tokens.ts'
@@ -126,13 +126,13 @@ export function countRequests({ limiter, limits }: LimitParts, current: CurrentC
   }
 }
 
-function takeRequest(limiter: Limiter, request: RequestHead, scopes: readonly LimitScope[]): void | Promise<void> {
+function takeRequest(limiter: Limiter, request: AdmittedRequest, scopes: readonly LimitScope[]): void | Promise<void> {
   const taken = limiter.take(scopes, 0)
   if (taken instanceof Promise) return taken.then(verdict => countRequest(request, verdict))
   countRequest(request, taken)
 }
 
-function countRequest(request: RequestHead, verdict: LimitVerdict): void {
+function countRequest(request: AdmittedRequest, verdict: LimitVerdict): void {
   const own = (request.answerHeaders ??= {})
   if (!verdict.allowed) throw limitRefusal(own, verdict)
   verdict.release(0)

@@ -41,7 +41,7 @@ const prices: Prices = {
   cacheStorageTokenHour: 1_000_000_107n,
   audioSecondsMin: 10,
   variants: { flex: { input: 1_500_000_109n, output: 7_500_000_113n }, fast: { input: 5n, output: 7_000_000_127n } },
-  placePercent: { us: 110 },
+  regionPercent: { us: 110 },
 }
 /** Of the model that another one asked for help. */
 const advisor: Prices = { input: 5_000_000_131n, output: 25_000_000_137n }
@@ -78,7 +78,7 @@ const usages: readonly Usage[] = [
   { inputTokens: 10, outputTokens: 20, groundedPrompts: 1, groundingQueries: 4 },
   { inputTokens: 10, outputTokens: 20, cacheStorageTokenHours: 2500.5 },
   { inputTokens: 1000, outputTokens: 20, served: { serviceTier: 'flex' } },
-  { inputTokens: 1000, outputTokens: 20, served: { serviceTier: 'standard', speed: 'fast', place: 'us' } },
+  { inputTokens: 1000, outputTokens: 20, served: { serviceTier: 'standard', speed: 'fast', region: 'us' } },
   {
     inputTokens: 1000,
     outputTokens: 20,

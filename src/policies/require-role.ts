@@ -2,7 +2,7 @@
 import { hasRoleFor } from '../access/rights.ts'
 import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { AuthClass, RequestHead, RequestPolicy } from '../core/policy.ts'
+import type { AuthClass, AdmittedRequest, RequestPolicy } from '../core/policy.ts'
 
 const needs: Readonly<Record<AuthClass, string>> = {
   key: 'another key: a token for directories asks for /scim/v2 alone',
@@ -44,7 +44,7 @@ const keptFrom = (restriction: string): GatewayError =>
 /** Decided once for each caller and endpoint. */
 const decided = new WeakMap<Caller, Map<readonly string[], boolean>>()
 
-function isAllowed(caller: Caller, { routes, routeGroup }: RequestHead): boolean {
+function isAllowed(caller: Caller, { routes, routeGroup }: AdmittedRequest): boolean {
   let known = decided.get(caller)
   if (!known) decided.set(caller, (known = new Map()))
   let allowed = known.get(routes)
@@ -54,7 +54,7 @@ function isAllowed(caller: Caller, { routes, routeGroup }: RequestHead): boolean
 }
 
 /** Other names of groups, as the peer's configurations have them. */
-const groupNames: Readonly<Record<string, RequestHead['routeGroup']>> = {
+const groupNames: Readonly<Record<string, AdmittedRequest['routeGroup']>> = {
   openai_routes: 'llm_api_routes',
   anthropic_routes: 'llm_api_routes',
   llm_api_routes: 'llm_api_routes',
@@ -62,7 +62,7 @@ const groupNames: Readonly<Record<string, RequestHead['routeGroup']>> = {
   info_routes: 'info_routes',
 }
 
-function names(entry: string, routes: readonly string[], group: RequestHead['routeGroup']): boolean {
+function names(entry: string, routes: readonly string[], group: AdmittedRequest['routeGroup']): boolean {
   const ofGroup = Object.hasOwn(groupNames, entry) ? groupNames[entry] : undefined
   if (ofGroup !== undefined) return ofGroup === group || (ofGroup === 'management_routes' && group === 'info_routes')
   const star = entry.indexOf('*')

@@ -42,8 +42,8 @@ function callOf(made: Made): Call {
     edits,
     candidates,
     fallbacksInOrder: fallbacks.length > 0 ? [{ name: 'spare', deployments: fallbacks }] : [],
-    largerModels: [],
-    lenientModels: [],
+    contextWindowFallbacks: [],
+    contentPolicyFallbacks: [],
     startedAtMs: atMs,
     input: () => input,
   } as unknown as Call
@@ -76,9 +76,9 @@ function pricesOf(random: Random, depth = 0): Prices {
   if (depth > 0) return { ...own, tiers }
   const tierNames = ['priority', 'flex', 'fast', 'batch'].filter(() => random.chance(0.4))
   const variants = Object.fromEntries(tierNames.map(name => [name, pricesOf(random, 1)]))
-  const placePercent = random.chance(0.3) ? { us: 110, eu: 125 } : undefined
+  const regionPercent = random.chance(0.3) ? { us: 110, eu: 125 } : undefined
   const later = random.chance(0.2) ? [{ fromMs: random.pick([1, atMs + 1]), prices: pricesOf(random, 1) }] : undefined
-  return { ...own, tiers, variants, ...(placePercent && { placePercent }), ...(later && { later }) }
+  return { ...own, tiers, variants, ...(regionPercent && { regionPercent }), ...(later && { later }) }
 }
 
 const part = (random: Random, most: number): number => random.int(Math.max(Math.floor(most), 0))
@@ -118,21 +118,21 @@ const ableOf = ({ info }: Deployment): number => info.max_output_tokens as numbe
 /**
  * What may serve a call that asks so: what it asks for, the normal service, or, unasked, what the project is set to.
  */
-function servedBy(random: Random, { service_tier: tier, speed, inference_geo: place }: Asked): Served {
+function servedBy(random: Random, { service_tier: tier, speed, inference_geo: region }: Asked): Served {
   const serviceTier = random.pick(tier === undefined ? ['default', 'priority'] : ['default', tier])
   return {
     serviceTier: speed === undefined ? serviceTier : 'default',
     speed: random.pick(['standard', speed ?? 'standard']),
-    place: place ?? random.pick(['global', 'us', 'eu']),
+    region: region ?? random.pick(['global', 'us', 'eu']),
   }
 }
 
 type Asked = { readonly service_tier?: string; readonly speed?: string; readonly inference_geo?: string }
 
 function askedFields(random: Random): Asked {
-  const place = random.chance(0.2) ? { inference_geo: random.pick(['us', 'global', 'mars']) } : {}
-  if (random.chance(0.1)) return { ...place, speed: 'fast' }
-  return random.chance(0.3) ? { ...place, service_tier: random.pick(['flex', 'priority', 'auto', 'default']) } : place
+  const region = random.chance(0.2) ? { inference_geo: random.pick(['us', 'global', 'mars']) } : {}
+  if (random.chance(0.1)) return { ...region, speed: 'fast' }
+  return random.chance(0.3) ? { ...region, service_tier: random.pick(['flex', 'priority', 'auto', 'default']) } : region
 }
 
 /** No call at any of the deployments costs more than the bound; null only where what it asks for has no price. */

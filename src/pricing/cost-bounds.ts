@@ -12,7 +12,7 @@ import type { Prices } from '../core/usage/prices.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Served } from '../core/usage/usage.ts'
 import { isFree } from './cost.ts'
-import { placePercentMax, pricesAt, variantsFor } from './price-variants.ts'
+import { regionPercentMax, pricesAt, variantsFor } from './price-variants.ts'
 import { letsVendorAct, namesStoredInput } from './vendor-tools.ts'
 
 /**
@@ -54,9 +54,16 @@ export function costBounds(call: Call, maxOutputTokens?: number): CallBounds {
 }
 
 /** Each once. */
-function deploymentsOf({ candidates, fallbacksInOrder, largerModels, lenientModels }: Call): readonly Deployment[] {
-  if (fallbacksInOrder.length + largerModels.length + lenientModels.length === 0) return candidates
-  const others = [...fallbacksInOrder, ...largerModels, ...lenientModels].flatMap(one => one.deployments)
+function deploymentsOf({
+  candidates,
+  fallbacksInOrder,
+  contextWindowFallbacks,
+  contentPolicyFallbacks,
+}: Call): readonly Deployment[] {
+  if (fallbacksInOrder.length + contextWindowFallbacks.length + contentPolicyFallbacks.length === 0) return candidates
+  const others = [...fallbacksInOrder, ...contextWindowFallbacks, ...contentPolicyFallbacks].flatMap(
+    one => one.deployments,
+  )
   return [...new Set([...candidates, ...others])]
 }
 
@@ -110,9 +117,9 @@ function demandOf(call: Call): Demand {
 function requestedServiceOf(body: JsonBody, dropped: readonly string[]): Served {
   const serviceTier = requestedService(body, dropped, 'serviceTier')
   const speed = requestedService(body, dropped, 'speed')
-  const place = requestedService(body, dropped, 'place')
-  if (serviceTier === undefined && speed === undefined && place === undefined) return defaultService
-  return { ...(serviceTier && { serviceTier }), ...(speed && { speed }), ...(place && { place }) }
+  const region = requestedService(body, dropped, 'region')
+  if (serviceTier === undefined && speed === undefined && region === undefined) return defaultService
+  return { ...(serviceTier && { serviceTier }), ...(speed && { speed }), ...(region && { region }) }
 }
 
 function inputDemand(call: Call): Demand {
@@ -257,7 +264,7 @@ function costBound({ prices }: Deployment, { input, output, demand, atMs }: Boun
   const now = pricesAt(prices, atMs)
   const plain = plainBound(now, input, output, demand)
   if (plain !== undefined) return plain
-  const percent = demand.isBatched ? 100 : placePercentMax(now, demand.service.place, atMs)
+  const percent = demand.isBatched ? 100 : regionPercentMax(now, demand.service.region, atMs)
   const variants = percent === null ? null : demand.isBatched ? batchPrices(now) : variantsFor(now, demand.service)
   if (!variants) return null
   let highest: bigint | null = null
@@ -294,7 +301,7 @@ function plainRatesOf(prices: Prices): readonly PlainRates[] | null {
 }
 
 function compilePlainRates(prices: Prices): readonly PlainRates[] | null {
-  if (placePercentMax(prices, undefined, 0) !== 100) return null
+  if (regionPercentMax(prices, undefined, 0) !== 100) return null
   const rates: PlainRates[] = []
   for (const variant of variantsFor(prices, defaultService) ?? [])
     for (const { fromInputTokens, prices: one } of [

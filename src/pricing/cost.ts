@@ -1,7 +1,7 @@
 /** What a call costs: integer arithmetic from usage and prices, no floats anywhere. */
 import type { Prices } from '../core/usage/prices.ts'
 import type { Usage, UsageCounts } from '../core/usage/usage.ts'
-import { appliedPrices, placePercent } from './price-variants.ts'
+import { appliedPrices, regionPercent } from './price-variants.ts'
 import type { PriceTerms } from './price-variants.ts'
 import { inputClasses, outputClasses } from './token-classes.ts'
 
@@ -23,11 +23,11 @@ export function costNanoUsd(usage: Usage, prices: Prices | null, terms: CostTerm
   const own = otherModels ? withoutOthers(usage) : usage
   const applied = appliedPrices(prices, served, own.inputTokens, terms)
   if (!applied) return null
-  if (!otherModels && !served?.place) {
+  if (!otherModels && !served?.region) {
     const cost = costInNumbers(usage, applied)
     if (cost !== undefined) return cost
   }
-  const percent = placePercent(prices, served, terms.atMs)
+  const percent = regionPercent(prices, served, terms.atMs)
   if (percent === null) return null
   const amount = amountOf(own, applied, BigInt(percent))
   const others = otherModels ? otherAmounts(usage, terms) : 0n
@@ -54,7 +54,7 @@ function otherAmounts({ otherModels = [], served }: Usage, terms: CostTerms): bi
   for (const { model, usage } of otherModels) {
     const prices = terms.pricesOfModel?.(model)
     const applied = prices && appliedPrices(prices, served, usage.inputTokens, terms)
-    const percent = prices && placePercent(prices, served, terms.atMs)
+    const percent = prices && regionPercent(prices, served, terms.atMs)
     const amount = applied && percent != null ? amountOf(usage, applied, BigInt(percent)) : null
     if (amount === null) return null
     total += amount

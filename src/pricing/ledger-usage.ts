@@ -38,7 +38,7 @@ export function usageOfRow(row: LedgerRow): Usage {
     cacheStorageTokenHours: row.cache_storage_token_hours,
   }
   const usage = known(counts) as unknown as Usage
-  const served = known({ serviceTier: row.service_tier, speed: row.speed, place: row.inference_geo })
+  const served = known({ serviceTier: row.service_tier, speed: row.speed, region: row.inference_geo })
   return {
     ...usage,
     ...(Object.keys(served).length > 0 && { served }),

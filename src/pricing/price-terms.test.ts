@@ -63,8 +63,8 @@ describe('the terms of a caller', () => {
       models: { settings: { priceTerms: settings } },
       candidates: [at('vertex_ai')],
       fallbacksInOrder: [{ deployments: [at('openai')] }],
-      largerModels: [],
-      lenientModels: [],
+      contextWindowFallbacks: [],
+      contentPolicyFallbacks: [],
     } as unknown as Call
     const bounds = { inputTokensMax: 1, outputTokensMax: 1, costNanoUsdMax: 1000n }
     expect(boundsUnder(bounds, call).costNanoUsdMax).toBe(1100n)

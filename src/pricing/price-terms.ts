@@ -62,7 +62,9 @@ export function boundsUnder(bounds: CallBounds, call: Call): CallBounds {
   const settings = call.models.settings.priceTerms
   const { costNanoUsdMax: list } = bounds
   if (settings === null || list === null) return bounds
-  const others = [...call.fallbacksInOrder, ...call.largerModels, ...call.lenientModels].flatMap(one => one.deployments)
+  const others = [...call.fallbacksInOrder, ...call.contextWindowFallbacks, ...call.contentPolicyFallbacks].flatMap(
+    one => one.deployments,
+  )
   const providers = new Set([...call.candidates, ...others].map(one => one.target.provider.name))
   const costs = [...providers].map(provider => costUnder(termsFor(settings, call.caller, provider), list))
   return { ...bounds, costNanoUsdMax: costs.reduce((most, cost) => (cost > most ? cost : most), 0n) }

@@ -43,9 +43,9 @@ describe('what served the call is what is priced', () => {
     )
 })
 
-test('a place has a factor for tokens, not for tools; one without a factor has no price', () => {
-  const placed: Prices = { ...plain, webSearch: 10_000_000_000_000n, placePercent: { us: 110 } }
-  const cost = (place: string) => costNanoUsd({ ...thousand, webSearches: 2, served: { place } }, placed, { atMs: 0 })
+test('a region has a factor for tokens, not for tools; one without a factor has no price', () => {
+  const placed: Prices = { ...plain, webSearch: 10_000_000_000_000n, regionPercent: { us: 110 } }
+  const cost = (region: string) => costNanoUsd({ ...thousand, webSearches: 2, served: { region } }, placed, { atMs: 0 })
   expect(['global', 'not_available', 'us', 'eu'].map(cost)).toEqual([21_000_000n, 21_000_000n, 21_100_000n, null])
 })
 

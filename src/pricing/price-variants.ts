@@ -20,7 +20,7 @@ const standardServices: ReadonlySet<string> = new Set([
   'normal',
 ])
 /** Nowhere in particular: prices are as listed (platform.claude.com, "Data residency", 2026-11). */
-const unspecifiedPlaces: ReadonlySet<string> = new Set(['', 'global', 'not_available'])
+const unspecifiedRegions: ReadonlySet<string> = new Set(['', 'global', 'not_available'])
 
 /** The prices in force at `atMs` (epoch milliseconds), hours of the week included. `later` is sorted by `fromMs`. */
 export function pricesAt(prices: Prices, atMs: number): Prices {
@@ -85,13 +85,13 @@ function tierVariant(prices: Prices, tier: string): Prices | null {
 }
 
 /**
- * Percent of the listed prices of tokens; null = not known for this place. Variants and tiers have no factors of their
+ * Percent of the listed prices of tokens; null = not known for this region. Variants and tiers have no factors of their
  * own: those of the prices in force hold for them.
  */
-export function placePercent(prices: Prices, served: Served | undefined, atMs: number): number | null {
-  const place = served?.place
-  if (place === undefined || unspecifiedPlaces.has(place)) return 100
-  return pricesAt(prices, atMs).placePercent?.[place] ?? null
+export function regionPercent(prices: Prices, served: Served | undefined, atMs: number): number | null {
+  const region = served?.region
+  if (region === undefined || unspecifiedRegions.has(region)) return 100
+  return pricesAt(prices, atMs).regionPercent?.[region] ?? null
 }
 
 /** Tiers that a call may be served by without asking: the vendor's project or contract decides (OpenAI, Anthropic). */
@@ -109,8 +109,8 @@ export function variantsFor(prices: Prices, { serviceTier, speed }: Served): Pri
   return applicable.every(one => one !== null) ? applicable : null
 }
 
-/** The most percent of the listed prices of tokens, where the call asks for this place or for none. */
-export function placePercentMax(prices: Prices, place: string | undefined, atMs: number): number | null {
-  if (place !== undefined) return placePercent(prices, { place }, atMs)
-  return prices.placePercent ? Math.max(100, ...Object.values(prices.placePercent)) : 100
+/** The most percent of the listed prices of tokens, where the call asks for this region or for none. */
+export function regionPercentMax(prices: Prices, region: string | undefined, atMs: number): number | null {
+  if (region !== undefined) return regionPercent(prices, { region }, atMs)
+  return prices.regionPercent ? Math.max(100, ...Object.values(prices.regionPercent)) : 100
 }

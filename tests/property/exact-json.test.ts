@@ -20,7 +20,7 @@ import { encodeSignature } from '../../src/formats/anthropic/thinking-signature.
 import { exactText } from '../../src/lib/json/exact-json.ts'
 import { JsonBody } from '../../src/lib/json/json-body.ts'
 import { rewriteReferences } from '../../src/policies/files/file-parts.ts'
-import { sent } from '../../src/pipeline/lanes/attempt-parts.ts'
+import { outgoingRequest } from '../../src/pipeline/lanes/attempt-parts.ts'
 import { encodeAnswer, readAnswer, TranslatedRelay } from '../../src/pipeline/lanes/translate.ts'
 import { families } from '../golden/answers/index.ts'
 import { targets } from '../golden/targets.ts'
@@ -211,7 +211,7 @@ describe.each(Object.entries(clients))('requests of %s', (_, client) => {
       const said = { call: objectText(random), result: objectText(random), schema: schemaText(random) }
       const text = client.body(said)
       const request = client.format.decode(JsonBody.read(Buffer.from(text)))
-      const body = Buffer.concat(sent(adapter.request(request, target)).body as Uint8Array[]).toString()
+      const body = Buffer.concat(outgoingRequest(adapter.request(request, target)).body as Uint8Array[]).toString()
       JSON.parse(body)
       const context = { name, text, body }
       expect({ ...context, marks: body.includes('\u007f') }).toEqual({ ...context, marks: false })

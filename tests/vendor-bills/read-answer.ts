@@ -19,7 +19,7 @@ import {
   openaiTranscriptions,
 } from '../../src/formats/index.ts'
 import { JsonBody } from '../../src/lib/json/json-body.ts'
-import { withServed } from '../../src/pipeline/settlement/served-usage.ts'
+import { withServed } from '../../src/pipeline/settlement/served-tier.ts'
 import { providers } from '../../src/providers/index.ts'
 import { targetOf } from '../support/provider-rig.ts'
 import type { Bill, Wording } from './bill.ts'

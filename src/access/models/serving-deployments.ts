@@ -3,7 +3,7 @@ import type { Call } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 
 /** The fields of a call with its fallbacks. */
-export const fallbackLists = ['fallbacksInOrder', 'largerModels', 'lenientModels'] as const
+export const fallbackLists = ['fallbacksInOrder', 'contextWindowFallbacks', 'contentPolicyFallbacks'] as const
 
 /** The call goes to no others than `keptOf` returns for each model; a fallback without any is none. */
 export function keepDeployments(call: Call, keptOf: (group: readonly Deployment[]) => readonly Deployment[]): void {

@@ -15,11 +15,11 @@ function remaining(listed: Prices | null, terms: readonly ListedPrice[]): Prices
   if (!terms.some(term => isStandard(term) && (term.unit === 'input' || term.unit === 'output'))) return listed
   const kept = priceUnits.filter(unit => !isTokenUnit(unit) || unit === 'input' || unit === 'output')
   const units = kept.flatMap(unit => (listed[unit] === undefined ? [] : [[unit, listed[unit]] as const]))
-  const { audioSecondsMin, placePercent } = listed
+  const { audioSecondsMin, regionPercent } = listed
   return {
     ...Object.fromEntries(units),
     ...(audioSecondsMin !== undefined && { audioSecondsMin }),
-    ...(placePercent && { placePercent }),
+    ...(regionPercent && { regionPercent }),
   }
 }
 
@@ -31,9 +31,9 @@ export function givenOver(listed: Prices | null, read: ReadPrices): Prices {
 /** Given standard prices also apply to long inputs, variants, hours and later list prices that are not given. */
 function withGivenPrices(listed: Prices, read: ReadPrices): Prices {
   const { tiers: listedTiers, variants: listedVariants, hours: listedHours, later, ...base } = listed
-  const { placePercent = base.placePercent } = read
+  const { regionPercent = base.regionPercent } = read
   const overrides = unitPrices(read.terms.filter(isStandard))
-  const plain: Prices = { ...base, ...overrides, ...(placePercent && { placePercent }) }
+  const plain: Prices = { ...base, ...overrides, ...(regionPercent && { regionPercent }) }
   const standardTiers = givenTiers(read.terms, undefined, plain)
   const tiers = standardTiers ?? listedTiers?.map(tier => ({ ...tier, prices: { ...tier.prices, ...overrides } }))
   const variants = givenVariants(read.terms, plain, listedVariants ?? {}, overrides)
@@ -52,7 +52,7 @@ function withGivenPrices(listed: Prices, read: ReadPrices): Prices {
 /** A variant takes what is not given for it from the list's variant, and what that lacks from the standard prices. */
 function givenVariants(
   terms: readonly ListedPrice[],
-  { placePercent: _, ...plain }: Prices,
+  { regionPercent: _, ...plain }: Prices,
   listed: Readonly<Record<string, Prices>>,
   overrides: Prices,
 ): Record<string, Prices> {
@@ -75,7 +75,7 @@ function givenVariants(
 function givenTiers(
   terms: readonly ListedPrice[],
   variant: string | undefined,
-  { placePercent: _, ...plain }: Prices,
+  { regionPercent: _, ...plain }: Prices,
 ): PriceTier[] | undefined {
   const own = terms.filter(term => term.variant === variant && term.fromInputTokens !== undefined)
   const starts = [...new Set(own.map(term => term.fromInputTokens!))].sort((one, other) => one - other)

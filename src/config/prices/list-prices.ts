@@ -58,8 +58,8 @@ export type ListedPrices = { readonly [unit in PriceUnit]?: number } & {
   readonly tiers?: readonly (readonly [fromInputTokens: number, prices: ListedPrices | null])[]
   /** As `Prices.variants`; a number = so many percent of the standard prices of tokens, in every tier. */
   readonly variants?: Readonly<Record<string, ListedPrices | number>>
-  /** As `Prices.placePercent`. */
-  readonly placePercent?: Readonly<Record<string, number>>
+  /** As `Prices.regionPercent`. */
+  readonly regionPercent?: Readonly<Record<string, number>>
   /** As `Prices.hours`. */
   readonly hours?: readonly ListedHours[]
   /** By the day from which on they apply (`2027-01-01`, UTC), ascending. */
@@ -89,7 +89,7 @@ export function pricesOf(listed: ListedPrices): Prices | null {
     ...(listed.audioSecondsMin !== undefined && { audioSecondsMin: listed.audioSecondsMin }),
     ...(tiers.length > 0 && { tiers }),
     ...(variants.length > 0 && { variants: Object.fromEntries(variants) }),
-    ...(listed.placePercent && { placePercent: listed.placePercent }),
+    ...(listed.regionPercent && { regionPercent: listed.regionPercent }),
     ...(hours && { hours }),
     ...(later && { later }),
   }

@@ -48,7 +48,7 @@ describe('what a premium covers', () => {
       variants: { flex: { ...set(50n * factor), tiers: [{ fromInputTokens: 9, prices: set(70n * factor) }] } },
       hours: [{ windows: [{ fromMinute: 0, toMinute: 60 }], prices: set(80n * factor) }],
       later: [{ fromMs: 5, prices: set(60n * factor) }],
-      placePercent: { us: 110 },
+      regionPercent: { us: 110 },
     })
     expect(pricesInPlace({ prices: made(10n), priceSource: 'catalogue' }, place)).toEqual(made(11n))
   })

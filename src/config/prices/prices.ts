@@ -24,7 +24,7 @@ export function catalogPrices(provider: string, model: string): Prices | null {
 /** The prices of a deployment and their source. */
 export function resolvePrices(given: GivenPrices, listed: Prices | null, model: PricedModel): ResolvedPrices {
   const read = readPriceKeys(given, model)
-  if (read.terms.length === 0 && !read.placePercent && !read.hours)
+  if (read.terms.length === 0 && !read.regionPercent && !read.hours)
     return { prices: listed, priceSource: listed ? 'catalogue' : 'unknown' }
   return { prices: givenOver(listed, read), priceSource: 'config' }
 }

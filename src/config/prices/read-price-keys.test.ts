@@ -46,7 +46,7 @@ test('tiered prices, searches, places and hours are read', () => {
     { unit: 'output', price: 400_000_000n },
     { unit: 'input', price: 250_000_000n, fromInputTokens: 256_001 },
   ])
-  expect(read.placePercent).toEqual({ eu: 110 })
+  expect(read.regionPercent).toEqual({ eu: 110 })
   expect(read.hours).toEqual([
     {
       windows: [

@@ -24,7 +24,7 @@ export interface ListedPrice {
 /** What an entry says about prices. */
 export interface ReadPrices {
   readonly terms: readonly ListedPrice[]
-  readonly placePercent?: Readonly<Record<string, number>>
+  readonly regionPercent?: Readonly<Record<string, number>>
   readonly hours?: readonly (Omit<HourPrices, 'prices'> & { readonly terms: readonly ListedPrice[] })[]
   /** Keys of prices that have no effect: a unit that this model does not use, or a value that is no price. */
   readonly withoutEffect: readonly string[]
@@ -129,7 +129,7 @@ export function readPriceKeys(entry: Readonly<Record<string, unknown>>, model: P
   }
   return {
     terms: [...terms, ...searches, ...tiered, ...speedTerms(entry, terms)],
-    ...(Object.keys(places).length > 0 && { placePercent: places }),
+    ...(Object.keys(places).length > 0 && { regionPercent: places }),
     ...(hours.length > 0 && { hours }),
     withoutEffect,
   }

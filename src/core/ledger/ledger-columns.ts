@@ -191,7 +191,7 @@ export const ledgerColumns = {
   cache_storage_token_hours: amount(17, 'Of explicit caches.', usage => usage.cacheStorageTokenHours),
   service_tier: servedBy('serviceTier', 'What served it, as the upstream says; else as was asked for.'),
   speed: servedBy('speed', 'The same.'),
-  inference_geo: servedBy('place', 'The same.'),
+  inference_geo: servedBy('region', 'The same.'),
   other_model_usage: textOrNull(17, 'JSON: tokens of other models that the upstream used.', ({ call }) =>
     call.usage?.otherModels ? JSON.stringify(call.usage.otherModels) : null,
   ),

@@ -22,9 +22,9 @@ export function readAnthropicUsage(value: unknown): Usage | undefined {
   if (iterations.length > 0) addIterations(usage, iterations)
   const tools = membersOf(value.server_tool_use)
   setCount(usage, 'webSearches', firstCount(tools.web_search_requests))
-  const { service_tier: serviceTier, speed, inference_geo: place } = value
+  const { service_tier: serviceTier, speed, inference_geo: region } = value
   const isRepriced = hasRedeemed(value) || hasDeclined(iterations)
-  setServed(usage, { serviceTier: isRepriced ? repricedTier : serviceTier, speed, place })
+  setServed(usage, { serviceTier: isRepriced ? repricedTier : serviceTier, speed, region })
   return usage
 }
 

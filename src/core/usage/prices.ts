@@ -67,10 +67,10 @@ export interface Prices {
    */
   readonly variants?: Readonly<Record<string, Prices>>
   /**
-   * By the place of the inference that the upstream reports (`us`): so many percent of the prices of tokens (110 = a
-   * tenth more). A place that is not here, other than `global`, has no known price.
+   * By the region of the inference that the upstream reports (`us`): so many percent of the prices of tokens (110 = a
+   * tenth more). A region that is not here, other than `global`, has no known price.
    */
-  readonly placePercent?: Readonly<Record<string, number>>
+  readonly regionPercent?: Readonly<Record<string, number>>
   /** What replaces the prices above at certain hours of the week. */
   readonly hours?: readonly HourPrices[]
   /** What replaces all of this from a moment on; ascending. */

@@ -1,11 +1,11 @@
-/** Which service (tier, speed, place) a client requests, by the field names of all dialects. */
+/** Which service (tier, speed, region) a client requests, by the field names of all dialects. */
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import type { Served } from './usage.ts'
 
 const requestFields = {
   serviceTier: ['service_tier', 'serviceTier'],
   speed: ['speed'],
-  place: ['inference_geo'],
+  region: ['inference_geo'],
 } as const
 /** They ask for nothing in particular. */
 const undecided: ReadonlySet<string> = new Set(['auto', 'unspecified', 'service_tier_unspecified'])

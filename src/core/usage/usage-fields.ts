@@ -33,12 +33,12 @@ export function setCount(usage: UsageCounts, name: keyof UsageCounts, count: num
 
 /** Sets what served the call, from fields of the answer; values that are no short texts are left out. */
 export function setServed(usage: Usage, reported: { readonly [name in keyof Served]?: unknown }): void {
-  const { serviceTier, speed, place } = reported
+  const { serviceTier, speed, region } = reported
   const said: { -readonly [name in keyof Served]: Served[name] } = {}
   if (isWord(serviceTier)) said.serviceTier = serviceTier.toLowerCase()
   if (isWord(speed)) said.speed = speed.toLowerCase()
-  if (isWord(place)) said.place = place.toLowerCase()
-  if (said.serviceTier !== undefined || said.speed !== undefined || said.place !== undefined) usage.served = said
+  if (isWord(region)) said.region = region.toLowerCase()
+  if (said.serviceTier !== undefined || said.speed !== undefined || said.region !== undefined) usage.served = said
 }
 
 const isWord = (value: unknown): value is string =>

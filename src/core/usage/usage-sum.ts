@@ -19,7 +19,7 @@ export function addUsage(before: Usage | undefined, more: Usage): Usage {
 /** `mixed` = not the same for both, which has no price: each request is priced before they are added up. */
 function servedBoth(first: Served | undefined, second: Served | undefined): Served | undefined {
   if (!first && !second) return undefined
-  const fields = (['serviceTier', 'speed', 'place'] as const).flatMap(name => {
+  const fields = (['serviceTier', 'speed', 'region'] as const).flatMap(name => {
     const [one, other] = [first?.[name], second?.[name]]
     return one === undefined && other === undefined ? [] : [[name, one === other ? one : 'mixed']]
   })

@@ -33,7 +33,7 @@ export interface Served {
   /** Anthropic `speed`: `standard`, `fast`. */
   readonly speed?: string
   /** Anthropic `inference_geo`: `global`, `us` ... */
-  readonly place?: string
+  readonly region?: string
 }
 
 /** Counts, each of whole units unless it says otherwise. */

@@ -1,7 +1,7 @@
 /** A request as the policies of every request see it: when it is admitted, and again when its body has come in. */
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
-import type { RequestHead } from '../../core/policy.ts'
+import type { AdmittedRequest } from '../../core/policy.ts'
 import type { HttpRequest, IncomingRequest, RequestHeaders } from '../../core/request.ts'
 
 /** The tags of endpoints that manage the gateway; all others are for calls and what belongs to them. */
@@ -29,8 +29,8 @@ export type AdmittedEndpoint = Pick<
 >
 
 /** The head of a request to an endpoint, before anything is known of its caller. */
-export class HeadOfRequest implements RequestHead {
-  readonly auth: RequestHead['auth']
+export class HeadOfRequest implements AdmittedRequest {
+  readonly auth: AdmittedRequest['auth']
   readonly routes: readonly string[]
   readonly headers: RequestHeaders
   readonly keyInQuery: boolean
@@ -65,7 +65,7 @@ export class HeadOfRequest implements RequestHead {
     this.#caller = caller
   }
 
-  get routeGroup(): RequestHead['routeGroup'] {
+  get routeGroup(): AdmittedRequest['routeGroup'] {
     // What needs a role is no call, under any tag: a key for calls alone is not the administrator's own.
     if (this.auth === 'key' && !managementTags.has(this.#endpoint.doc.tag)) return 'llm_api_routes'
     return this.method === 'GET' ? 'info_routes' : 'management_routes'

@@ -4,8 +4,8 @@ import { GatewayError } from '../../core/errors.ts'
 import type { CallPolicies } from './admission.ts'
 
 /** The operator's bound has room for a further attempt, and for the first ones at `kept` models that come later. */
-export function hasRoom({ attempts, repeats, models }: Call, kept: number): boolean {
-  return attempts === 0 || attempts + repeats + kept < models.settings.router.attemptsMax
+export function hasRoom({ attempts, schemaRetries, models }: Call, kept: number): boolean {
+  return attempts === 0 || attempts + schemaRetries + kept < models.settings.router.attemptsMax
 }
 
 /** Before a further attempt: each counts in the caller's limits. false = these have no room for it. */
@@ -35,7 +35,7 @@ export async function modelRefusal(
 export async function admitRepeat(policies: CallPolicies, call: Call, isSeries: boolean): Promise<void> {
   if (isSeries) {
     if (!(await isAdmitted(policies, call))) throw tooManyParts(call)
-  } else if (hasRoom(call, 0) && (await isAdmitted(policies, call))) call.repeats++
+  } else if (hasRoom(call, 0) && (await isAdmitted(policies, call))) call.schemaRetries++
   else throw refusedRetry()
 }
 

@@ -14,12 +14,12 @@ import type {
 } from '../../core/transport.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
-import { Authorizer } from '../upstream-authorization.ts'
-import { readFault } from '../routing/upstream-fault.ts'
+import { Authorizer } from '../upstream/upstream-authorization.ts'
+import { readFault } from '../upstream/upstream-fault.ts'
 import { rewriteLines } from './file-lines.ts'
 import { formEdits } from '../call-input.ts'
-import { editedForm } from './form.ts'
-import { inProcessExchange } from '../lanes/in-process.ts'
+import { editedForm } from '../upstream/form.ts'
+import { inProcessExchange } from '../upstream/in-process.ts'
 import { KeptFiles } from './in-memory-files.ts'
 
 /** Answers are JSON objects that describe files. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { GatewayError } from '../../core/errors.ts'
 import type { BodyPiece } from '../../core/transport.ts'
 import { boundaryOf, MultipartParser } from '../../lib/multipart.ts'
-import { editedForm } from './form.ts'
+import { editedForm } from '../upstream/form.ts'
 import { readForm } from './upload.ts'
 import type { FormRequest, ReadForm } from './upload.ts'
 

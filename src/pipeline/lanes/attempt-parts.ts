@@ -14,7 +14,7 @@ import type { LateAnswer } from './filtered-format.ts'
 import { exactText } from '../../lib/json/exact-json.ts'
 
 /** A whole answer, ready for the client. */
-export interface Answer {
+export interface WholeAnswer {
   readonly body: Uint8Array | string
   readonly usage: Usage | undefined
   /** Absent = JSON. */
@@ -25,7 +25,7 @@ export interface Answer {
  * The request, and how the answer is read. For one exchange: `answer` (which throws GatewayError) or one relay. A retry
  * is planned again.
  */
-export interface Attempt {
+export interface PlannedAttempt {
   readonly head: CallHead
   readonly body: readonly BodyPiece[]
   /** The answer is streamed although the client did not ask for it: audio. */
@@ -36,7 +36,7 @@ export interface Attempt {
   readonly dropped: readonly string[]
   /** Checks finished answers, which may be requested again: see `checkedExchange`. */
   readonly check?: AnswerCheck
-  answer(bytes: Uint8Array, head: AnswerHead): Answer
+  answer(bytes: Uint8Array, head: AnswerHead): WholeAnswer
   /** Set where a policy asks others about the answer: it has the body, or what ends the stream. */
   readonly late?: LateAnswer | undefined
   /** `contentType` is the upstream's, in lower case. */
@@ -72,7 +72,10 @@ export function readResult<T>(read: () => T): T {
 }
 
 /** Fields with a hub type are not lost; fields that the format left out are. */
-export function sent(translated: TranslatedCall, request?: ChatRequest): Pick<Attempt, 'head' | 'body' | 'dropped'> {
+export function outgoingRequest(
+  translated: TranslatedCall,
+  request?: ChatRequest,
+): Pick<PlannedAttempt, 'head' | 'body' | 'dropped'> {
   const understood = request?.understoodExtra ?? []
   const missing = request?.essentialExtra?.find(name => translated.dropped.includes(name))
   if (missing !== undefined)

@@ -19,11 +19,11 @@ import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { Edit } from '../../lib/json/json-body.ts'
 import type { CallPolicies } from '../admission/admission.ts'
-import { editedForm } from '../files/form.ts'
+import { editedForm } from '../upstream/form.ts'
 import { changedFields, editedRequest, formEdits } from '../call-input.ts'
 import { endRequest, recordUnusableAnswer, recordUsage } from '../settlement/usage.ts'
-import { sent } from './attempt-parts.ts'
-import type { Attempt, Plan, Withheld } from './attempt-parts.ts'
+import { outgoingRequest } from './attempt-parts.ts'
+import type { PlannedAttempt, Plan, Withheld } from './attempt-parts.ts'
 import { answerFilters, filteredFormat } from './filtered-format.ts'
 import { withChangedTexts } from './answer-texts.ts'
 import { chatRoute, needsTranslation, withHeaders } from './chat-api.ts'
@@ -42,7 +42,7 @@ const developerRole = /"role"\s*:\s*"developer"/
  * Plans the call of `deployment`: on the forward lane, unless the model needs emulation or a policy reads the answer or
  * has changed the request. Throws GatewayError when the deployment cannot serve this call.
  */
-export function planAttempt(call: Call, deployment: Deployment, policies: CallPolicies): Attempt {
+export function planAttempt(call: Call, deployment: Deployment, policies: CallPolicies): PlannedAttempt {
   const { overrides } = call
   const withheld = withheldFields(call, deployment)
   const planned = plannedAttempt({ call, deployment, policies, withheld, body: sentBody(call, deployment, withheld) })
@@ -55,12 +55,16 @@ export function planAttempt(call: Call, deployment: Deployment, policies: CallPo
   return deployment.validatesSchemas ? validatedAttempt(call, attempt) : attempt
 }
 
-function withDropped(attempt: Attempt, unfulfilled: readonly string[], withheld: readonly string[]): Attempt {
+function withDropped(
+  attempt: PlannedAttempt,
+  unfulfilled: readonly string[],
+  withheld: readonly string[],
+): PlannedAttempt {
   if (unfulfilled.length === 0 && withheld.length === 0) return attempt
   return { ...attempt, dropped: [...attempt.dropped, ...unfulfilled, ...withheld] }
 }
 
-function validatedAttempt(call: Call, attempt: Attempt): Attempt {
+function validatedAttempt(call: Call, attempt: PlannedAttempt): PlannedAttempt {
   const format = call.format!
   const strict = !call.stream && 'strictSchema' in format ? format.strictSchema : undefined
   if (!strict || !call.body!.has(strict.field)) return attempt
@@ -70,7 +74,7 @@ function validatedAttempt(call: Call, attempt: Attempt): Attempt {
   return answer ? { ...attempt, answer } : attempt
 }
 
-function plannedAttempt(plan: Plan): Attempt {
+function plannedAttempt(plan: Plan): PlannedAttempt {
   const { call, policies } = plan
   const format = call.format!
   const filters = 'writer' in format && policies.answer.length > 0 ? answerFilters(policies, call) : undefined
@@ -192,7 +196,7 @@ function lossRefused(dropped: readonly string[], model: string): GatewayError {
   )
 }
 
-function forwardAttempt({ call, deployment, body: whole, withheld }: Plan, format: Format): Attempt | undefined {
+function forwardAttempt({ call, deployment, body: whole, withheld }: Plan, format: Format): PlannedAttempt | undefined {
   const { target } = deployment
   const { provider } = target
   const makeHead = provider.speaks[format.dialect]
@@ -247,7 +251,7 @@ function mentionsDeveloper(body: JsonBody): boolean {
   return body.sizeOf('messages') <= 256 * 1024 && developerRole.test(body.rawText('messages') ?? '')
 }
 
-function translateAttempt(plan: Plan, format: Format): Attempt | undefined {
+function translateAttempt(plan: Plan, format: Format): PlannedAttempt | undefined {
   if ('writer' in format) return chatAttempt(plan, format)
   if ('multipart' in format) return undefined
   const { provider } = plan.deployment.target
@@ -267,7 +271,7 @@ function translateAttempt(plan: Plan, format: Format): Attempt | undefined {
   }
 }
 
-function chatAttempt({ call, deployment, body }: Plan, format: ChatFormat): Attempt | undefined {
+function chatAttempt({ call, deployment, body }: Plan, format: ChatFormat): PlannedAttempt | undefined {
   const { target } = deployment
   if (!target.provider.chat) return undefined
   const route = chatRoute(deployment, editedRequest(call, body, format.decode), call.forwardedHeaders)
@@ -276,10 +280,10 @@ function chatAttempt({ call, deployment, body }: Plan, format: ChatFormat): Atte
   return translatedAttempt(call, { adapter, request, format, publicModel: call.model }, target)
 }
 
-function translatedAttempt(call: Call, stream: TranslatedStream, target: Target): Attempt {
+function translatedAttempt(call: Call, stream: TranslatedStream, target: Target): PlannedAttempt {
   const { adapter, request } = stream
   if (request.series) return seriesAttempt(call, stream, target)
-  const { head, body, dropped } = sent(adapter.request(request, target), request)
+  const { head, body, dropped } = outgoingRequest(adapter.request(request, target), request)
   return {
     head,
     body,
@@ -316,13 +320,13 @@ function nextStream(call: Call): void {
 }
 
 /** For several prompts, with an answer for each. */
-function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): Attempt {
+function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): PlannedAttempt {
   const { adapter, request } = stream
   const series = new PromptSeries(stream, target)
   const gathered = new GatheredSeries(series)
   const relay = new SeriesRelay(series, () => nextStream(call))
   return {
-    ...sent(series.call(), request),
+    ...outgoingRequest(series.call(), request),
     streamTypes: framingMediaTypes[adapter.framing ?? 'sse'],
     check: {
       isSeries: true,
@@ -330,14 +334,14 @@ function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): At
         const { events, state } = readSeveral(call, adapter, bytes)
         const next = gathered.take(events, state.usage)
         if (next) endRequest(call, { sent: true })
-        return next && sent(next)
+        return next && outgoingRequest(next)
       },
       isOver: () => relay.isOver,
       endsInMs: () => relay.endsInMs,
       steps: () => relay.steps,
       streamed() {
         const next = relay.ended()
-        return next && sent(next)
+        return next && outgoingRequest(next)
       },
     },
     answer: () => ({ body: gathered.body(), usage: call.usage }),
@@ -358,7 +362,7 @@ function profileFor({ call, deployment, body }: Plan): ModelProfile {
 /**
  * The attempt with emulation for this model; undefined = it supports everything that the call needs.
  */
-function emulatedAttempt(plan: Plan, format: Format): Attempt | undefined {
+function emulatedAttempt(plan: Plan, format: Format): PlannedAttempt | undefined {
   const { call, deployment, body } = plan
   const { target } = deployment
   const profile = profileFor(plan)
@@ -385,12 +389,12 @@ function emulatedAttempt(plan: Plan, format: Format): Attempt | undefined {
 }
 
 /** May need several answers. */
-function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
+function checkedAttempt(call: Call, question: JsonQuestion): PlannedAttempt {
   const { adapter, format, publicModel, request } = question
   const dialogue = new JsonDialogue(question)
   const relay = new CheckedRelay(dialogue, () => nextStream(call))
   return {
-    ...sent(dialogue.call(), request),
+    ...outgoingRequest(dialogue.call(), request),
     streamTypes: framingMediaTypes[adapter.framing ?? 'sse'],
     check: {
       isSeries: false,
@@ -398,14 +402,14 @@ function checkedAttempt(call: Call, question: JsonQuestion): Attempt {
         const { events } = readSeveral(call, adapter, bytes)
         if (dialogue.accepts(events)) return undefined
         endRequest(call, { sent: true })
-        return sent(dialogue.call())
+        return outgoingRequest(dialogue.call())
       },
       isOver: () => relay.isOver,
       endsInMs: () => relay.endsInMs,
       steps: () => relay.steps,
       streamed() {
         const again = relay.ended()
-        return again && sent(again)
+        return again && outgoingRequest(again)
       },
     },
     answer: () => ({

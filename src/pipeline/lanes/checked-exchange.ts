@@ -12,7 +12,7 @@ import type {
 import type { Clock } from '../../lib/clock.ts'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
-import { UpstreamDrain } from './upstream-drain.ts'
+import { UpstreamDrain } from '../upstream/upstream-drain.ts'
 
 /** The request that is sent when an answer must be repeated. */
 interface NextCall {

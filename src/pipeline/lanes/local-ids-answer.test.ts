@@ -7,7 +7,7 @@ import { openaiChat } from '../../formats/openai/chat/index.ts'
 import { openaiResponses } from '../../formats/openai/responses/index.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { providers } from '../../providers/index.ts'
-import type { Attempt } from './attempt-parts.ts'
+import type { PlannedAttempt } from './attempt-parts.ts'
 import { withLocalAnswer } from './local-ids-answer.ts'
 import { TranslatedRelay } from './translate.ts'
 
@@ -22,8 +22,8 @@ const request: ChatRequest = {
 }
 const textOf = (output: Uint8Array | string): string => Buffer.from(output as string).toString()
 
-function local(relay: StreamRelay, answer = ''): Attempt {
-  const attempt: Attempt = {
+function local(relay: StreamRelay, answer = ''): PlannedAttempt {
+  const attempt: PlannedAttempt = {
     head: { url: '', headers: {} },
     body: [],
     streamTypes: [],

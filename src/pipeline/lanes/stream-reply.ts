@@ -9,8 +9,8 @@ import { TimerEntry } from '../../lib/timer-wheel.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import type { CallControl } from '../call-control.ts'
 import type { EarlyReceiver, LateAnswer } from './filtered-format.ts'
-import { UpstreamDrain } from './upstream-drain.ts'
-import { judged } from '../routing/upstream-fault.ts'
+import { UpstreamDrain } from '../upstream/upstream-drain.ts'
+import { judged } from '../upstream/upstream-fault.ts'
 import { recordProgress } from '../settlement/usage.ts'
 
 /** Held back until content is seen, so that an early failure can still go to another deployment. */

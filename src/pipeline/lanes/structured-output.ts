@@ -7,11 +7,11 @@ import type { ChatEvent, ChatRequest, Message } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { StrictSchema } from '../../core/format.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
-import type { AnswerHead } from '../../core/transport.ts'
 import { addUsage } from '../../core/usage/usage-sum.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { checkReferences, correctionPrompt, validateJson, schemaMismatch } from '../../emulation/index.ts'
 import type { OutputSchema } from '../../emulation/index.ts'
+import type { PlannedAttempt } from './attempt-parts.ts'
 import type { LateAnswer } from './filtered-format.ts'
 import { SuccessiveStreams } from './successive-streams.ts'
 import type { TranslatedStream } from './translate.ts'
@@ -143,22 +143,13 @@ export class CheckedRelay extends SuccessiveStreams {
   }
 }
 
-interface WholeAnswer {
-  readonly body: Uint8Array | string
-  readonly usage: Usage | undefined
-}
-
-type ReadAnswer<Answer> = (bytes: Uint8Array, head: AnswerHead) => Answer
+type ReadAnswer = PlannedAttempt['answer']
 
 /**
  * For a host that was sent the schema: `read`, with the answer validated. Nothing is requested again. undefined = this
  * call has no strict schema.
  */
-export function validatedAnswer<Answer extends WholeAnswer>(
-  call: Call,
-  strict: StrictSchema,
-  read: ReadAnswer<Answer>,
-): ReadAnswer<Answer> | undefined {
+export function validatedAnswer(call: Call, strict: StrictSchema, read: ReadAnswer): ReadAnswer | undefined {
   const schema = strict.schema(call.body!)
   if (!schema) return undefined
   checkReferences(schema, [strict.field])

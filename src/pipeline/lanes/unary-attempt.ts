@@ -7,8 +7,8 @@ import type { EmbeddingsAdapter, TranslatedCall, UnaryAdapter } from '../../core
 import type { AnswerHead } from '../../core/transport.ts'
 import { editedRequest } from '../call-input.ts'
 import { endRequest, recordUnusableAnswer, recordUsage } from '../settlement/usage.ts'
-import { readResult, sent } from './attempt-parts.ts'
-import type { Attempt, Plan } from './attempt-parts.ts'
+import { readResult, outgoingRequest } from './attempt-parts.ts'
+import type { PlannedAttempt, Plan } from './attempt-parts.ts'
 import { EmbeddingSeries } from './embedding-series.ts'
 
 /** Those of an operation whose answer is one JSON document. */
@@ -22,7 +22,7 @@ export function unaryAttempt<O extends keyof UnaryOperations>(
   plan: Plan,
   format: UnaryFormat<O>,
   adapter: Adapted<O> | undefined,
-): Attempt | undefined {
+): PlannedAttempt | undefined {
   return adapter && requestAttempt(plan, format, adapter, editedRequest(plan.call, plan.body, format.decode))
 }
 
@@ -31,9 +31,9 @@ function requestAttempt<O extends keyof UnaryOperations>(
   format: UnaryFormat<O>,
   adapter: Adapted<O>,
   request: UnaryOperations[O]['request'],
-): Attempt {
+): PlannedAttempt {
   return {
-    ...sent(adapter.request(request, deployment.target)),
+    ...outgoingRequest(adapter.request(request, deployment.target)),
     streamTypes: [],
     answer(bytes, head) {
       const { result, upstream } = readDocument(adapter, request, bytes, head)
@@ -64,7 +64,7 @@ export function embeddingsAttempt(
   plan: Plan,
   format: EmbeddingsFormat,
   adapter: EmbeddingsAdapter | undefined,
-): Attempt | undefined {
+): PlannedAttempt | undefined {
   if (!adapter) return undefined
   const { call, deployment, body } = plan
   const request: EmbeddingsRequest = editedRequest(call, body, format.decode)
@@ -72,14 +72,14 @@ export function embeddingsAttempt(
   if (request.inputs.length <= most) return requestAttempt(plan, format, adapter, request)
   const series = new EmbeddingSeries(request, adapter, deployment.target, most)
   return {
-    ...sent(series.call()),
+    ...outgoingRequest(series.call()),
     streamTypes: [],
     check: {
       isSeries: true,
       whole(bytes, head) {
         const next = readPart(call, { adapter, series }, bytes, head)
         if (next) endRequest(call, { sent: true })
-        return next && sent(next)
+        return next && outgoingRequest(next)
       },
       isOver: () => true,
       endsInMs: () => 0,
@@ -113,7 +113,7 @@ function readPart(
 }
 
 /** As `unaryAttempt`. */
-export function speechAttempt({ call, deployment, body }: Plan, format: SpeechFormat): Attempt | undefined {
+export function speechAttempt({ call, deployment, body }: Plan, format: SpeechFormat): PlannedAttempt | undefined {
   const { speech } = deployment.target.provider
   if (!speech) return undefined
   if (call.stream) {
@@ -122,7 +122,7 @@ export function speechAttempt({ call, deployment, body }: Plan, format: SpeechFo
   }
   const request = editedRequest(call, body, format.decode)
   return {
-    ...sent(speech.request(request, deployment.target)),
+    ...outgoingRequest(speech.request(request, deployment.target)),
     streamTypes: format.forward.streamTypes ?? [],
     // Audio inside JSON can be decoded only as a whole.
     streamed: speech.result === undefined,

@@ -1,18 +1,17 @@
 /** Sends an attempt to its upstream: checked, authorized, or answered by the program itself. */
 import type { Call } from '../../core/call.ts'
-import type { Deployment } from '../../core/deployment.ts'
+import type { Deployment, Timeouts } from '../../core/deployment.ts'
 import type { Transport, UpstreamExchange, UpstreamRequest } from '../../core/transport.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import type { CallPolicies } from '../admission/admission.ts'
 import { admitRepeat } from '../admission/attempt-admission.ts'
-import type { Attempt } from '../lanes/attempt-parts.ts'
+import type { PlannedAttempt } from '../lanes/attempt-parts.ts'
 import { checkedExchange } from '../lanes/checked-exchange.ts'
 import type { AnswerCheck } from '../lanes/checked-exchange.ts'
-import { deferredExchange } from '../lanes/deferred-exchange.ts'
-import { answerInProcess, inProcessExchange } from '../lanes/in-process.ts'
-import { Authorizer } from '../upstream-authorization.ts'
-import { readFault } from './upstream-fault.ts'
+import { answerInProcess, inProcessExchange } from '../upstream/in-process.ts'
+import { Authorizer, deferredExchange } from '../upstream/upstream-authorization.ts'
+import { readFault } from '../upstream/upstream-fault.ts'
 
 interface SenderParts {
   readonly transport: Transport
@@ -31,14 +30,18 @@ export class AttemptSender {
     this.#authorizer = new Authorizer(parts.transport, parts.clock)
   }
 
-  send(call: Call, attempt: Attempt, deployment: Deployment): UpstreamExchange {
-    return attempt.check
-      ? this.#sendChecked(call, attempt, attempt.check, deployment)
-      : this.#send(call, attempt, deployment)
+  /** Within the timeouts of the deployment, or that of the client where it is shorter. */
+  send(call: Call, attempt: PlannedAttempt, deployment: Deployment): UpstreamExchange {
+    const { timeoutMs } = call.overrides
+    const limited =
+      timeoutMs === undefined
+        ? deployment
+        : { ...deployment, timeouts: shortened(deployment.timeouts, call.stream, timeoutMs) }
+    return attempt.check ? this.#sendChecked(call, attempt, attempt.check, limited) : this.#send(call, attempt, limited)
   }
 
   /** Appears as one exchange, also when the answer is requested again. */
-  #sendChecked(call: Call, attempt: Attempt, check: AnswerCheck, deployment: Deployment): UpstreamExchange {
+  #sendChecked(call: Call, attempt: PlannedAttempt, check: AnswerCheck, deployment: Deployment): UpstreamExchange {
     const { timeouts } = deployment
     const { clock, timers, policies } = this.#parts
     return checkedExchange(this.#send(call, attempt, deployment), {
@@ -54,7 +57,7 @@ export class AttemptSender {
     })
   }
 
-  #send(call: Call, attempt: Attempt, deployment: Deployment): UpstreamExchange {
+  #send(call: Call, attempt: PlannedAttempt, deployment: Deployment): UpstreamExchange {
     const { timeouts, target } = deployment
     const { provider } = target
     call.sentBody = attempt.body
@@ -72,5 +75,20 @@ export class AttemptSender {
         .authorize(request, target, provider.authorization)
         .then(proven => this.#parts.transport.send(proven)),
     )
+  }
+}
+
+/**
+ * The timeouts of an attempt whose client has set one of its own; 0 = no limit. The total time of a stream is limited
+ * by the operator alone.
+ */
+function shortened(timeouts: Timeouts, isStream: boolean, mostMs: number): Timeouts {
+  const least = (ms: number): number => (ms === 0 ? mostMs : Math.min(ms, mostMs))
+  const { firstByteMs, firstEventMs, totalMs } = timeouts
+  return {
+    ...timeouts,
+    firstByteMs: least(firstByteMs),
+    firstEventMs: least(firstEventMs),
+    totalMs: isStream ? totalMs : least(totalMs),
   }
 }

@@ -7,9 +7,8 @@ import { entryLimit } from '../../lib/entry-limit.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { FaultKind, GatewayError } from '../../core/errors.ts'
 import type { HeldCooldown } from '../../core/upstream-notes.ts'
-import type { RouterSettings } from '../../core/settings.ts'
+import type { CountsByError, PolicyError, RouterSettings } from '../../core/settings.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { countFor } from './error-policies.ts'
 
 const cooldownMsMax = 60_000
 /** An outage, too, makes several deployments fail in the same words: then nothing is answered in between. */
@@ -242,4 +241,23 @@ function extend(health: Health, error: GatewayError, nowMs: number): void {
 /** A deployment with its upstream model: a wildcard stands for many models. */
 export function upstreamKey(deployment: Deployment): string {
   return `${deployment.id} ${deployment.target.model}`
+}
+
+/** LiteLLM's names of the kinds of errors that `retry_policy` and `allowed_fails_policy` have counts for. */
+const policyErrors: Partial<Record<FaultKind, PolicyError>> = {
+  'upstream-refused': 'BadRequestError',
+  'upstream-credentials': 'AuthenticationError',
+  'upstream-model-missing': 'NotFoundError',
+  'upstream-timeout': 'TimeoutError',
+  'upstream-rate-limited': 'RateLimitError',
+  'content-policy': 'ContentPolicyViolationError',
+  'upstream-failed': 'InternalServerError',
+}
+
+/** The count for an error; undefined = there is none, and what holds for all errors holds for it. */
+export function countFor(error: GatewayError, counts: CountsByError | undefined): number | undefined {
+  const name = counts && policyErrors[error.kind]
+  // Of the refusals only 400 has a count: others, as of a file that is missing, stay what they are everywhere.
+  if (!name || (name === 'BadRequestError' && error.status !== 400)) return undefined
+  return counts[name]
 }

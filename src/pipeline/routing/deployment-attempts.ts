@@ -2,9 +2,9 @@
 import type { Call } from '../../core/call.ts'
 import type { Deployment, DeploymentRateLimits } from '../../core/deployment.ts'
 import type { Reply } from '../../core/answer.ts'
-import type { GatewayError } from '../../core/errors.ts'
-import { toGatewayError } from '../../core/errors.ts'
+import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
+import { streamingOf } from '../../core/format.ts'
 import type { Outcome } from '../../core/hub/operation.ts'
 import { clientClosed } from '../../core/request.ts'
 import type { Transport, UpstreamExchange, UpstreamResponse } from '../../core/transport.ts'
@@ -13,19 +13,15 @@ import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import { reportAttempt } from '../admission/admission.ts'
 import type { CallPolicies } from '../admission/admission.ts'
 import { planAttempt } from '../lanes/attempt.ts'
-import type { Answer, Attempt } from '../lanes/attempt-parts.ts'
+import type { WholeAnswer, PlannedAttempt } from '../lanes/attempt-parts.ts'
 import type { AttemptListener, CallControl } from '../call-control.ts'
 import { AlikeFailures } from './alike-failures.ts'
 import { AttemptSender } from './attempt-sender.ts'
 import type { Cooldowns } from './cooldown.ts'
 import type { DeploymentLimits } from './deployment-limits.ts'
-import type { DeploymentLoads } from './deployment-loads.ts'
+import type { DeploymentStats } from './deployment-stats.ts'
 import type { ReplyReceiver } from '../reply-receiver.ts'
-import { LimitReached, Unsuitable } from './passed-over.ts'
-import { shortened } from './shortened-timeouts.ts'
-import { unstreamedFault } from './unstreamed-fault.ts'
-import { blamesDeployment, errorInstead, judged, readFault } from './upstream-fault.ts'
-import { streamingOf } from '../lanes/streaming.ts'
+import { blamesDeployment, errorInstead, judged, readFault } from '../upstream/upstream-fault.ts'
 import { openStream } from '../lanes/stream-reply.ts'
 import type { NotesOfUpstreams } from './upstream-notes.ts'
 import { isSuccess, recordUnusableAnswer, recordUsage } from '../settlement/usage.ts'
@@ -47,7 +43,7 @@ export interface AttemptParts {
 export interface DeploymentRecords {
   readonly cooldowns: Cooldowns
   readonly notes: NotesOfUpstreams
-  readonly loads: DeploymentLoads
+  readonly stats: DeploymentStats
   readonly limits: DeploymentLimits
 }
 
@@ -56,16 +52,16 @@ export class DeploymentAttempts implements AttemptListener {
   readonly #parts: AttemptParts
   readonly #cooldowns: Cooldowns
   readonly #notes: NotesOfUpstreams
-  readonly #loads: DeploymentLoads
+  readonly #stats: DeploymentStats
   readonly #limits: DeploymentLimits
   readonly #sender: AttemptSender
   readonly #alike = new AlikeFailures()
 
-  constructor(parts: AttemptParts, { cooldowns, notes, loads, limits }: DeploymentRecords) {
+  constructor(parts: AttemptParts, { cooldowns, notes, stats, limits }: DeploymentRecords) {
     this.#parts = parts
     this.#cooldowns = cooldowns
     this.#notes = notes
-    this.#loads = loads
+    this.#stats = stats
     this.#limits = limits
     this.#sender = new AttemptSender(parts)
   }
@@ -95,14 +91,13 @@ export class DeploymentAttempts implements AttemptListener {
 
   #send(control: CallControl, deployment: Deployment, receiver: ReplyReceiver): void {
     const { call } = control
-    const { timeoutMs } = call.overrides
     call.deployment = deployment
     call.attempts++
     control.attempting = this
     this.#cooldowns.begin(deployment, control)
     const { strategy } = call.models.settings.router
-    if (strategy) this.#loads.begin(deployment, control, call, strategy)
-    let attempt: Attempt
+    if (strategy) this.#stats.begin(deployment, control, call, strategy)
+    let attempt: PlannedAttempt
     try {
       attempt = planAttempt(call, deployment, this.#parts.policies)
     } catch (thrown) {
@@ -111,11 +106,7 @@ export class DeploymentAttempts implements AttemptListener {
     }
     call.dropped = attempt.dropped
     call.isSeries = attempt.check?.isSeries === true
-    const limited =
-      timeoutMs === undefined
-        ? deployment
-        : { ...deployment, timeouts: shortened(deployment.timeouts, call.stream, timeoutMs) }
-    const exchange = this.#sender.send(call, attempt, limited)
+    const exchange = this.#sender.send(call, attempt, deployment)
     control.setExchange(exchange, this.#parts.clock.monotonicMs())
     exchange.response.then(
       response => this.#answer(control, { attempt, exchange, response, deployment }, receiver),
@@ -158,7 +149,7 @@ export class DeploymentAttempts implements AttemptListener {
 
   #whole(control: CallControl, arrived: UpstreamAnswer, bytes: Uint8Array, receiver: ReplyReceiver): void {
     const { attempt, response, deployment } = arrived
-    let answer: Answer
+    let answer: WholeAnswer
     try {
       answer = attempt.answer(bytes, response)
     } catch (thrown) {
@@ -173,7 +164,7 @@ export class DeploymentAttempts implements AttemptListener {
   #late(
     control: CallControl,
     { attempt, deployment }: UpstreamAnswer,
-    { bytes, answer }: { readonly bytes: Uint8Array; readonly answer: Answer },
+    { bytes, answer }: { readonly bytes: Uint8Array; readonly answer: WholeAnswer },
     receiver: ReplyReceiver,
   ): void {
     attempt.late!.text().then(
@@ -185,7 +176,7 @@ export class DeploymentAttempts implements AttemptListener {
     )
   }
 
-  #reply(control: CallControl, deployment: Deployment, answer: Answer): Reply {
+  #reply(control: CallControl, deployment: Deployment, answer: WholeAnswer): Reply {
     const { call } = control
     recordUsage(call, answer.usage)
     noteWholeAnswer(call, answer.body, answer.usage)
@@ -195,7 +186,7 @@ export class DeploymentAttempts implements AttemptListener {
     control.answered(nowMs)
     control.attempting = undefined
     this.#cooldowns.completed(deployment, control)
-    this.#loads.answered(control, answer.usage?.outputTokens ?? 0)
+    this.#stats.answered(control, answer.usage?.outputTokens ?? 0)
     this.#over(control, deployment, undefined)
     reportAttempt(this.#parts.policies, call, deployment)
     return { status: 200, contentType: answer.contentType ?? 'application/json', body: answer.body }
@@ -221,7 +212,7 @@ export class DeploymentAttempts implements AttemptListener {
       heartbeat,
     })
     control.answered(this.#parts.clock.monotonicMs())
-    this.#loads.answered(control, 0)
+    this.#stats.answered(control, 0)
     // Its end is reported by `ended`; a short stream is already over.
     if (control.attempting) this.#cooldowns.began(deployment, control)
     reportAttempt(this.#parts.policies, call, deployment)
@@ -264,7 +255,7 @@ export class DeploymentAttempts implements AttemptListener {
       error.retryAfterMs = this.#cooldowns.waitMs(deployment, error)
       this.#notes.failed(deployment, error)
     } else this.#cooldowns.released(deployment, control)
-    if (ownTimeout) this.#loads.ended(control, 'client-closed')
+    if (ownTimeout) this.#stats.ended(control, 'client-closed')
     this.#over(control, deployment, error.kind)
     return error
   }
@@ -281,18 +272,71 @@ export class DeploymentAttempts implements AttemptListener {
   /** The tokens of an attempt that ends, before `#over`; `call` undefined = nothing was sent. */
   #used(control: CallControl, call: Call | undefined): void {
     this.#limits.ended(control, call)
-    this.#loads.used(control, call)
+    this.#stats.used(control, call)
   }
 
   #over(control: CallControl, deployment: Deployment, error: FaultKind | undefined): void {
-    this.#loads.ended(control, error)
+    this.#stats.ended(control, error)
     this.#parts.countAttempt?.(deployment, error)
   }
 }
 
 interface UpstreamAnswer {
-  readonly attempt: Attempt
+  readonly attempt: PlannedAttempt
   readonly exchange: UpstreamExchange
   readonly response: UpstreamResponse
   readonly deployment: Deployment
+}
+
+/**
+ * Thrown in place of an attempt that was not made, as the deployment cannot take the request: another deployment of the
+ * name may serve the call. Holds its refusal.
+ */
+export class Unsuitable {
+  readonly error: GatewayError
+
+  constructor(error: GatewayError) {
+    this.error = error
+  }
+}
+
+/** Thrown in place of an attempt that was not made, as the deployment has no room for it within its limits. */
+export class LimitReached {}
+
+/**
+ * The error of an upstream that was asked for a stream and answered otherwise: that which the whole answer reports,
+ * else that of its media type. What it has used is recorded; `bytes` absent = it is not read, and nothing of it is owed
+ * but the input (docs/decisions/0012).
+ */
+function unstreamedFault(
+  call: Call,
+  attempt: PlannedAttempt,
+  response: UpstreamResponse,
+  bytes: Uint8Array | undefined,
+): GatewayError {
+  if (bytes) {
+    const reported = faultIn(call, attempt, response, bytes)
+    if (reported) return reported
+  } else call.answerCharacters = 0
+  const given = response.header('content-type')?.toLowerCase() || 'no content type'
+  return new GatewayError('upstream-broken', `the upstream was asked for a stream and answered with ${given}`)
+}
+
+/** Undefined = the answer is whole, or cannot be read. */
+function faultIn(
+  call: Call,
+  attempt: PlannedAttempt,
+  response: UpstreamResponse,
+  bytes: Uint8Array,
+): GatewayError | undefined {
+  try {
+    const { body, usage } = attempt.answer(bytes, response)
+    recordUsage(call, usage)
+    noteWholeAnswer(call, body, usage)
+    return undefined
+  } catch (thrown) {
+    recordUnusableAnswer(call, bytes, thrown)
+    const error = errorInstead(thrown, bytes)
+    return error instanceof GatewayError && error.kind !== 'upstream-broken' ? error : undefined
+  }
 }

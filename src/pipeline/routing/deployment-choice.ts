@@ -6,17 +6,17 @@ import { allBlocked } from '../../core/blocked-model.ts'
 import type { Call } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
+import type { RoutingStrategy } from '../../core/settings.ts'
 import type { Cooldowns } from './cooldown.ts'
 import type { DeploymentLimits } from './deployment-limits.ts'
-import type { DeploymentLoads } from './deployment-loads.ts'
-import { bestOf } from './routing-strategy.ts'
+import type { DeploymentStats } from './deployment-stats.ts'
 
 type Group = readonly Deployment[]
 type TriedDeployments = ReadonlySet<Deployment>
 
 interface ChoiceParts {
   readonly cooldowns: Cooldowns
-  readonly loads: DeploymentLoads
+  readonly stats: DeploymentStats
   readonly limits: DeploymentLimits
   /** A number in [0, 1). */
   readonly random: () => number
@@ -27,14 +27,14 @@ interface ChoiceParts {
 /** Chooses deployments for calls: `tried` are those of the group that the call has tried. Remembers nothing. */
 export class DeploymentChoice {
   readonly #cooldowns: Cooldowns
-  readonly #loads: DeploymentLoads
+  readonly #stats: DeploymentStats
   readonly #limits: DeploymentLimits
   readonly #random: () => number
   readonly #isBlocked: (deploymentId: string) => boolean
 
-  constructor({ cooldowns, loads, limits, random, isBlocked }: ChoiceParts) {
+  constructor({ cooldowns, stats, limits, random, isBlocked }: ChoiceParts) {
     this.#cooldowns = cooldowns
-    this.#loads = loads
+    this.#stats = stats
     this.#limits = limits
     this.#random = random
     this.#isBlocked = isBlocked
@@ -105,7 +105,7 @@ export class DeploymentChoice {
     const level = open.filter(one => one.order === first)
     const { strategy } = call.models.settings.router
     if (strategy === undefined) return this.#byWeight(level)
-    return this.#byWeight(bestOf(level, strategy, { loads: this.#loads, isStream: call.stream }))
+    return this.#byWeight(bestOf(level, strategy, { stats: this.#stats, isStream: call.stream }))
   }
 
   #byWeight(level: readonly Deployment[]): Deployment | undefined {
@@ -117,4 +117,44 @@ export class DeploymentChoice {
 /** Calls that are for this deployment alone still reach it: by its id, or for a file that is stored there. */
 function isDrained(deployment: Deployment, call: Call): boolean {
   return deployment.weight === 0 && call.namedFiles === undefined && call.model !== deployment.id
+}
+
+/** Those of `level` that are the best by the strategy; never empty. */
+function bestOf(level: readonly Deployment[], strategy: RoutingStrategy, given: Measured): Deployment[] {
+  const costs = level.map(one => costOf(one, strategy, given))
+  const least = Math.min(...costs)
+  const most = strategy.by === 'latency-based-routing' ? least * (1 + strategy.bufferShare) : least
+  return level.filter((_, at) => costs[at]! <= most)
+}
+
+interface Measured {
+  readonly stats: DeploymentStats
+  /** The call is answered by a stream. */
+  readonly isStream: boolean
+}
+
+function costOf(deployment: Deployment, strategy: RoutingStrategy, { stats, isStream }: Measured): number {
+  switch (strategy.by) {
+    case 'least-busy':
+      return (stats.runningAt(deployment) + 1) / deployment.weight
+    case 'usage-based-routing':
+      return (stats.tokensAt(deployment) + 1) / deployment.weight
+    case 'cost-based-routing':
+      return priceOf(deployment)
+    case 'latency-based-routing': {
+      const ms = stats.meanTimeOf(deployment, isStream, strategy.forgetMs)
+      if (ms !== undefined) return ms
+      // One call finds out how fast it is; the others go where that is known.
+      return stats.runningAt(deployment) === 0 ? 0 : Infinity
+    }
+  }
+}
+
+/** Of a token in and a token out, else of the unit of other models; Infinity = it is not known. */
+function priceOf({ prices }: Deployment): number {
+  if (!prices) return Infinity
+  const { input, output, image, character, audioSecond, searchUnit, request } = prices
+  if (input !== undefined || output !== undefined) return Number((input ?? 0n) + (output ?? 0n))
+  const other = image ?? character ?? audioSecond ?? searchUnit ?? request
+  return other === undefined ? Infinity : Number(other)
 }

@@ -9,17 +9,15 @@ import type { Limiter } from '../../core/tenancy/limits.ts'
 import type { UpstreamNotes } from '../../core/upstream-notes.ts'
 import { hasRoom, isAdmitted, modelRefusal } from '../admission/attempt-admission.ts'
 import type { CallControl } from '../call-control.ts'
-import { Cooldowns } from './cooldown.ts'
+import { Cooldowns, countFor } from './cooldown.ts'
 import type { Cooldown } from './cooldown.ts'
-import { DeploymentAttempts } from './deployment-attempts.ts'
+import { DeploymentAttempts, LimitReached, Unsuitable } from './deployment-attempts.ts'
 import type { AttemptParts } from './deployment-attempts.ts'
 import { DeploymentChoice } from './deployment-choice.ts'
 import { DeploymentLimits } from './deployment-limits.ts'
-import { DeploymentLoads } from './deployment-loads.ts'
+import { DeploymentStats } from './deployment-stats.ts'
 import { FirstAttempt } from '../reply-receiver.ts'
 import type { ReplyReceiver } from '../reply-receiver.ts'
-import { retriesAfter, retriesByPolicy } from './error-policies.ts'
-import { LimitReached, Unsuitable } from './passed-over.ts'
 import { RetryBudgets } from './retry-budget.ts'
 import { NotesOfUpstreams } from './upstream-notes.ts'
 
@@ -61,7 +59,7 @@ export class Router {
     const records = {
       cooldowns: this.#cooldowns,
       notes: this.#notes,
-      loads: new DeploymentLoads(parts.clock),
+      stats: new DeploymentStats(parts.clock),
       limits: new DeploymentLimits(parts.limiter, parts.clock),
     }
     const { random, isBlocked } = parts
@@ -141,8 +139,8 @@ export class Router {
   async #fallBack(control: CallControl, error: GatewayError): Promise<Reply> {
     const { call } = control
     const others = [...call.fallbacksInOrder]
-    const larger = [...call.largerModels]
-    const lenient = [...call.lenientModels]
+    const larger = [...call.contextWindowFallbacks]
+    const lenient = [...call.contentPolicyFallbacks]
     let from = call.candidates[0]!.modelName
     let last = error
     let withoutRoom: GatewayError | undefined
@@ -274,4 +272,22 @@ interface FailedAttempt {
   readonly error: GatewayError
   /** It cannot take the request: nothing was sent. */
   readonly isPassedOver: boolean
+}
+
+/** Attempts after the first that `retry_policy` grants after an error; undefined = it says nothing of this kind. */
+function retriesByPolicy(error: GatewayError, call: Call, group: readonly Deployment[]): number | undefined {
+  const { retryPolicy, retryPolicies } = call.models.settings.router
+  if (!retryPolicy && !retryPolicies) return undefined
+  const name = [group[0]!.modelName, call.attemptedModel || call.model].find(
+    one => retryPolicies && Object.hasOwn(retryPolicies, one),
+  )
+  return countFor(error, name === undefined ? retryPolicy : retryPolicies![name])
+}
+
+/** Attempts after the first at the deployments of a model that an error permits. */
+function retriesAfter(error: GatewayError, call: Call, group: readonly Deployment[]): number {
+  if (error.isRequests) return 0
+  const byPolicy = retriesByPolicy(error, call, group)
+  if (byPolicy !== undefined) return byPolicy
+  return error.retry === 'never' ? 0 : (call.overrides.retries ?? call.models.settings.router.retries)
 }

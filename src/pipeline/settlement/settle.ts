@@ -2,6 +2,8 @@
 import type { Call, EndedBatch, ModelUse, Settlement } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { EndedCall } from '../../core/endpoint.ts'
+import type { GatewayError } from '../../core/errors.ts'
+import type { Outcome } from '../../core/hub/operation.ts'
 import type { Client } from '../../core/request.ts'
 import { unknownCost } from '../../core/usage/request-cost.ts'
 import type { RequestCost, RequestTimes } from '../../core/usage/request-cost.ts'
@@ -10,14 +12,18 @@ import { costUnder, termsOf, termsText } from '../../pricing/price-terms.ts'
 import { requestCost, usesAnything } from '../../pricing/request-cost.ts'
 import type { ListedPrices } from '../../pricing/request-cost.ts'
 import type { CallPolicies } from '../admission/admission.ts'
-import type { Settle } from '../call-control.ts'
 import { CallRecord } from '../call-record.ts'
 import type { CallParts } from '../call-record.ts'
-import type { RespondParts } from '../respond.ts'
 import { addEarlierUsage, completeRequest, countedTokens, isOwed, recordUsage, tokensOf } from './usage.ts'
 
-/** What calls are settled and answered with. */
-export interface SettleParts extends CallParts, RespondParts {
+/**
+ * Called once with the end of a call. `status` is what the client got: 200 also for a stream that broke off. `error` is
+ * undefined after a success without any failure.
+ */
+export type Settle = (call: Call, outcome: Outcome, status: number, error: GatewayError | undefined) => void
+
+/** What calls are settled with. */
+export interface SettleParts extends CallParts {
   readonly policies: CallPolicies
   /** The price list, for other models that an upstream used in a request. */
   readonly listedPrices: ListedPrices

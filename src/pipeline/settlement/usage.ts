@@ -2,7 +2,7 @@
 import type { Call, SentRequest } from '../../core/call.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { StreamRelay } from '../../core/format.ts'
-import { withServed } from './served-usage.ts'
+import { withServed } from './served-tier.ts'
 import { addUsage } from '../../core/usage/usage-sum.ts'
 import type { Usage, UsageSource } from '../../core/usage/usage.ts'
 import { estimatedUsage, noteUnusableAnswer, plausibleUsage, sentInput } from './usage-estimate.ts'

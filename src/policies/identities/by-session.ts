@@ -3,7 +3,7 @@ import { callerProblem } from '../../access/caller.ts'
 import { checkNotForeign, checkSameOrigin } from '../../access/session-cookie.ts'
 import type { ShownSession } from '../../access/session-cookie.ts'
 import type { Caller } from '../../core/caller.ts'
-import type { RequestHead } from '../../core/policy.ts'
+import type { AdmittedRequest } from '../../core/policy.ts'
 import type { KeyDirectory } from '../../core/tenancy/keys.ts'
 import type { SessionGuard } from '../../core/sign-in/sign-in.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -24,7 +24,7 @@ export interface SessionParts {
  */
 export async function callerOfSession(
   { secret, secure }: ShownSession,
-  { headers, method, isPage }: RequestHead,
+  { headers, method, isPage }: AdmittedRequest,
   { keys, sessions, clock, baseUrl }: SessionParts,
 ): Promise<Caller> {
   const caller = await keys.lookupSession(secret)

@@ -165,8 +165,13 @@ function ableOutput(call: Call): number {
 
 const countOf = (value: unknown): number | undefined => (typeof value === 'number' && value > 0 ? value : undefined)
 
-function deploymentsOf({ candidates, fallbacksInOrder, largerModels, lenientModels }: Call): readonly Deployment[] {
-  const others = [...fallbacksInOrder, ...largerModels, ...lenientModels]
+function deploymentsOf({
+  candidates,
+  fallbacksInOrder,
+  contextWindowFallbacks,
+  contentPolicyFallbacks,
+}: Call): readonly Deployment[] {
+  const others = [...fallbacksInOrder, ...contextWindowFallbacks, ...contentPolicyFallbacks]
   return [...candidates, ...others.flatMap(one => one.deployments)]
 }
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import type { Authorization, Target } from '../core/provider.ts'
-import type { Transport, UpstreamRequest } from '../core/transport.ts'
+import type { Authorization, Target } from '../../core/provider.ts'
+import type { Transport, UpstreamRequest } from '../../core/transport.ts'
 import { Authorizer } from './upstream-authorization.ts'
-import { hourMs } from '../lib/clock.ts'
+import { hourMs } from '../../lib/clock.ts'
 
 test('a token is fetched anew when its lifetime is over by either clock: one is set back, the other sleeps', async () => {
   const now = { epochMs: 100 * hourMs, monotonicMs: 0 }

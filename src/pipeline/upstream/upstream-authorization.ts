@@ -1,8 +1,8 @@
 /** Authenticates calls to upstreams where a fixed header is not enough: signatures and short-lived tokens. */
-import { GatewayError } from '../core/errors.ts'
-import type { Authorization, SignableCall, Target } from '../core/provider.ts'
-import type { BodyPiece, Transport, UpstreamRequest } from '../core/transport.ts'
-import type { Clock } from '../lib/clock.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Authorization, SignableCall, Target } from '../../core/provider.ts'
+import type { BodyPiece, Transport, UpstreamRequest, UpstreamExchange } from '../../core/transport.ts'
+import type { Clock } from '../../lib/clock.ts'
 
 const tokenAnswerBytesMax = 1024 * 1024
 /** A token is replaced this long before it expires, so that none expires in transit. */
@@ -97,4 +97,25 @@ function bytesOfPiece(piece: BodyPiece): Uint8Array {
     at += read
   }
   return bytes
+}
+
+/** An exchange that is sent later: a cancel before that prevents it. */
+export function deferredExchange(sending: Promise<UpstreamExchange>): UpstreamExchange {
+  let cancelled = false
+  let exchange: UpstreamExchange | undefined
+  const response = sending.then(sent => {
+    exchange = sent
+    if (cancelled) sent.cancel()
+    return sent.response
+  })
+  return {
+    response,
+    get sent() {
+      return exchange?.sent ?? false
+    },
+    cancel() {
+      cancelled = true
+      exchange?.cancel()
+    },
+  }
 }

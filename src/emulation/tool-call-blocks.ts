@@ -2,8 +2,8 @@
  * The blocks in which models write tool calls: what opens a block, where it ends, and how its calls are read.
  * A block is fed piece by piece; the way it is split does not change where it ends.
  */
-import { callKeys, offeredName, readJsonCalls, readPythonCalls, readXmlCalls } from './call-notations.ts'
-import type { OfferedTools, ParsedCall } from './call-notations.ts'
+import { callKeys, offeredName, readJsonCalls, readPythonCalls, readXmlCalls } from './tool-call-notations.ts'
+import type { OfferedTools, ParsedCall } from './tool-call-notations.ts'
 
 /** One instance per block of text; it keeps the end of what it was fed. */
 export interface Block {

@@ -18,10 +18,10 @@ export function withServed({ body, dropped, answeredTier, deployment }: Call, us
   }
   const serviceTier = served?.serviceTier ?? answeredTier ?? asked('serviceTier')
   const speed = served?.speed ?? asked('speed')
-  const place = served?.place ?? asked('place')
-  if (serviceTier === served?.serviceTier && speed === served?.speed && place === served?.place) return usage
+  const region = served?.region ?? asked('region')
+  if (serviceTier === served?.serviceTier && speed === served?.speed && region === served?.region) return usage
   const completed = { ...usage }
-  setServed(completed, { serviceTier, speed, place })
+  setServed(completed, { serviceTier, speed, region })
   return completed
 }
 
@@ -37,7 +37,7 @@ function isDiscount(name: keyof Served, value: string, prices: Prices | null | u
     ...(one.hours ?? []).map(hours => hours.prices),
   ])
   return all.some(one =>
-    name === 'place' ? (one.placePercent?.[value] ?? 100) < 100 : isBelow(one.variants?.[value], one),
+    name === 'region' ? (one.regionPercent?.[value] ?? 100) < 100 : isBelow(one.variants?.[value], one),
   )
 }
 

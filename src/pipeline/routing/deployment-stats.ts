@@ -46,7 +46,7 @@ interface Running {
  * Per process. Only attempts of calls whose settings have a strategy are counted; while there are none, the others cost
  * a comparison. An attempt that has begun is counted until its end, also when the strategy is changed meanwhile.
  */
-export class DeploymentLoads {
+export class DeploymentStats {
   readonly #clock: Clock
   readonly #loads = new LRUCache<string, Load>(entryLimit(10_000))
   readonly #running = new Map<AttemptAt, Running>()

@@ -1,9 +1,14 @@
 /** An in-process provider behind the interface of an upstream, so that every other part treats it like one. */
 import type { Call } from '../../core/call.ts'
 import type { InProcessAnswer, InProcessFile, Provider } from '../../core/provider.ts'
-import type { BodySink, UpstreamBody, UpstreamExchange, UpstreamResponse } from '../../core/transport.ts'
+import type {
+  BodySink,
+  UpstreamBody,
+  UpstreamExchange,
+  UpstreamRequest,
+  UpstreamResponse,
+} from '../../core/transport.ts'
 import type { UploadPart } from '../../core/upload.ts'
-import type { Attempt } from './attempt-parts.ts'
 import { utf8Bytes } from '../../lib/text.ts'
 
 /** Bytes of a file that an in-process provider is given. */
@@ -12,16 +17,16 @@ const fileHeadBytes = 64 * 1024
 /** Calls an in-process provider; of a form it is given the fields and the beginning of each file. */
 export function answerInProcess(
   answer: NonNullable<Provider['answer']>,
-  attempt: Attempt,
+  request: Pick<UpstreamRequest, 'head' | 'body'>,
   call: Call,
 ): InProcessAnswer {
   if (call.upload)
     return answer(
-      attempt.head,
+      request.head,
       call.body!.parse(),
       call.upload.parts.filter(part => part.filename !== undefined).map(fileOf),
     )
-  return answer(attempt.head, JSON.parse(Buffer.concat(attempt.body as Uint8Array[]).toString('utf8')))
+  return answer(request.head, JSON.parse(Buffer.concat(request.body as Uint8Array[]).toString('utf8')))
 }
 
 function fileOf(part: UploadPart): InProcessFile {

@@ -3,7 +3,7 @@ import type { Call } from '../../core/call.ts'
 import type { Prices } from '../../core/usage/prices.ts'
 import type { Served, Usage } from '../../core/usage/usage.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
-import { withServed } from './served-usage.ts'
+import { withServed } from './served-tier.ts'
 
 interface Given {
   readonly body?: object
@@ -60,7 +60,7 @@ const cases: [string, Given, Served | undefined][] = [
         later: [{ fromMs: 9, prices: { input: 10n, variants: { economy: { input: 9n } } } }],
         variants: { slow: { input: 10n, output: 1n } },
         output: 2n,
-        placePercent: { mars: 50 },
+        regionPercent: { mars: 50 },
       },
     },
     undefined,
@@ -69,16 +69,16 @@ const cases: [string, Given, Served | undefined][] = [
     'a wish for what is dearer',
     {
       body: { service_tier: 'scale', inference_geo: 'us' },
-      prices: { input: 10n, variants: { scale: { input: 11n } }, placePercent: { us: 110 } },
+      prices: { input: 10n, variants: { scale: { input: 11n } }, regionPercent: { us: 110 } },
     },
-    { serviceTier: 'scale', place: 'us' },
+    { serviceTier: 'scale', region: 'us' },
   ],
   ['a wish for nothing in particular', { body: { service_tier: 'auto' } }, undefined],
   ['a wish that was left out of the request', { body: { service_tier: 'flex' }, dropped: ['service_tier'] }, undefined],
   [
-    'speed and place, each for itself',
-    { body: { speed: 'fast', inference_geo: 'us' }, served: { serviceTier: 'standard', place: 'global' } },
-    { serviceTier: 'standard', speed: 'fast', place: 'global' },
+    'speed and region, each for itself',
+    { body: { speed: 'fast', inference_geo: 'us' }, served: { serviceTier: 'standard', region: 'global' } },
+    { serviceTier: 'standard', speed: 'fast', region: 'global' },
   ],
   ['what is no word', { body: { service_tier: 5, speed: 'x'.repeat(41) } }, undefined],
 ]

@@ -1,7 +1,7 @@
 /** Finds tool calls in a text that arrives in pieces. Plain text is emitted at once, possible calls are buffered. */
-import { openerStart, openingOf } from './call-blocks.ts'
-import type { Block } from './call-blocks.ts'
-import type { OfferedTools, ParsedCall } from './call-notations.ts'
+import { openerStart, openingOf } from './tool-call-blocks.ts'
+import type { Block } from './tool-call-blocks.ts'
+import type { OfferedTools, ParsedCall } from './tool-call-notations.ts'
 
 /** A larger block is treated as text: bounds the buffer. */
 const blockCharactersMax = 256 * 1024
