@@ -9,10 +9,11 @@ export interface Printed {
 }
 
 /** Runs `modelgate WORDS` with this environment, and nothing of the test's own. */
-export async function runCommand(
-  args: readonly string[],
-  environment: Readonly<Record<string, string>>,
-): Promise<Printed> {
+export const runCommand = (args: readonly string[], environment: Readonly<Record<string, string>>): Promise<Printed> =>
+  printedBy(() => main(args, environment))
+
+/** What a command prints that the test runs itself, and its exit code. */
+export async function printedBy(work: () => Promise<number>): Promise<Printed> {
   const printed = { out: '', error: '' }
   const { stdout, stderr } = process
   const [writeOut, writeError] = [stdout.write, stderr.write]
@@ -23,7 +24,8 @@ export async function runCommand(
   stdout.write = keep('out') as typeof stdout.write
   stderr.write = keep('error') as typeof stderr.write
   try {
-    return { code: await main(args, environment), ...printed }
+    const code = await work()
+    return { code, ...printed }
   } finally {
     stdout.write = writeOut
     stderr.write = writeError

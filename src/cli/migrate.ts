@@ -1,9 +1,9 @@
 /** Brings a database to this program's version, says how far it is, or tries it on a copy. */
-import { migrationState, newestMigration } from '../store/database/migrate.ts'
+import { migrate, migrations, migrationState } from '../store/database/migrate.ts'
 import { rehearse } from '../store/database/rehearsal.ts'
 import type { Command, CommandInput } from './command.ts'
 import { print, printError, table, UsageError } from './command.ts'
-import { withDatabase, withUnchangedDatabase } from './gateway-database.ts'
+import { withUnchangedDatabase } from './gateway-database.ts'
 import { configFlag, dataFlag, jsonFlag } from './options.ts'
 
 /**
@@ -20,30 +20,32 @@ export const migrateCommand: Command = {
     config: configFlag,
     'data-dir': dataFlag,
   },
-  async run(input) {
-    const { status, rehearse: isRehearsal } = input.flags
-    if (status && isRehearsal) throw new UsageError('--status and --rehearse exclude each other; give one')
-    if (status) return showStatus(input)
-    if (isRehearsal) return showRehearsal(input)
-    await withDatabase(input, async () => {})
-    print(
-      input.flags.json ? JSON.stringify({ migration: newestMigration }) : `the database has step ${newestMigration}`,
-    )
-    return 0
-  },
+  run: input => migrateDatabase(input),
 }
 
-function showStatus(input: CommandInput): Promise<number> {
+/** What the command does. `steps` are those of the program. */
+export async function migrateDatabase(input: CommandInput, steps = migrations): Promise<number> {
+  const { status, rehearse: isRehearsal } = input.flags
+  if (status && isRehearsal) throw new UsageError('--status and --rehearse exclude each other; give one')
+  if (status) return showStatus(input, steps)
+  if (isRehearsal) return showRehearsal(input, steps)
+  await withUnchangedDatabase(input, ({ database }) => migrate(database, { steps }))
+  const newest = steps.at(-1)!.id
+  print(input.flags.json ? JSON.stringify({ migration: newest }) : `the database has step ${newest}`)
+  return 0
+}
+
+function showStatus(input: CommandInput, known: typeof migrations): Promise<number> {
   return withUnchangedDatabase(input, async ({ database }) => {
-    const { done, pending, oldestUsable } = await migrationState(database.sql)
-    const newest = Math.max(...done)
+    const { done, pending, oldestUsable } = await migrationState(database.sql, known)
+    const [newest, newestKnown] = [Math.max(...done), known.at(-1)!.id]
     const steps = pending.map(({ id, name, isBreaking = false }) => ({ id, name, breaking: isBreaking }))
     if (input.flags.json) {
-      const state = { database: newest, program: newestMigration, oldest_usable: oldestUsable ?? null, pending: steps }
+      const state = { database: newest, program: newestKnown, oldest_usable: oldestUsable ?? null, pending: steps }
       print(JSON.stringify(state))
       return 0
     }
-    print(`the database has step ${newest}, this program knows ${newestMigration}`)
+    print(`the database has step ${newest}, this program knows ${newestKnown}`)
     print(
       oldestUsable === undefined
         ? 'which older programs may use the database is not known; a migration by this program notes it'
@@ -65,9 +67,9 @@ function showStatus(input: CommandInput): Promise<number> {
   })
 }
 
-function showRehearsal(input: CommandInput): Promise<number> {
+function showRehearsal(input: CommandInput, known: typeof migrations): Promise<number> {
   return withUnchangedDatabase(input, async ({ databaseUrl }) => {
-    const { copyMs, steps, tables } = await rehearse(databaseUrl)
+    const { copyMs, steps, tables } = await rehearse(databaseUrl, known)
     const changed = tables.filter(({ rowsBefore, rowsAfter }) => rowsAfter < rowsBefore)
     if (input.flags.json) print(JSON.stringify({ ok: changed.length === 0, copy_ms: copyMs, steps, tables }))
     else {

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { openLedgerDatabase } from '../../src/store/ledger/ledger-database.ts'
 import { exampleRow, makePlace, rankDay } from '../../src/store/ledger/ledger-fixture.ts'
 import { decodeRecord, encodeSettlement } from '../../src/store/ledger/journal/ledger-record.ts'
-import { fillTotalsStep } from '../../src/store/ledger/sums/rollup-totals.ts'
 import { backends, masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
@@ -59,7 +58,6 @@ for (const backend of backends())
       const database = await openLedgerDatabase(place.databaseUrl)
       for (let at = 0; at < rows.length; at += 900) await database.insert(rows.slice(at, at + 900))
       expect(await rankDay(database, nowMs, new Set())).toBe(true)
-      while (await fillTotalsStep(database));
       await database.close()
       const open = async () => ({ ...opened, databaseUrl: place.databaseUrl, close: async () => undefined })
       gateway = await startGateway({ backend: { ...backend, open } })

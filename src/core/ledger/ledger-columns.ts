@@ -2,9 +2,9 @@
  * The columns of the ledger, one a line. The type of a row, how a settlement becomes one, the records of the journal,
  * the SQL, the rows that the API shows and their OpenAPI schema follow from this table.
  *
- * The order is that of the journal: a new column goes to the end, with `since` one more than the newest version of the
- * database (the numbers in `store/database/migrations/` and in this table). A column that has been released keeps its
- * place, its kind and its version, because journals and databases of before have it there.
+ * The order is that of the journal: a new column goes to the end, with `since` one more than the newest step of the
+ * database (the numbers in `store/database/migrations.ts` and in this table). A column that has been released keeps its
+ * place, its kind and its number, because journals and databases of before have it there.
  */
 import type { Settlement } from '../call.ts'
 import type { Caller } from '../caller.ts'
@@ -26,8 +26,8 @@ export interface LedgerColumn<Value = unknown, Source = Settlement> {
   readonly kind: ColumnKind
   /** May be null. If not, rows from before the column have an empty text, 0 or false. */
   readonly nullable: boolean
-  /** The version of the database that brought it. */
-  readonly since: number
+  /** The step of the database that brings it; absent = the baseline has it. */
+  readonly since?: number
   /** For the OpenAPI document: meaning and unit. */
   readonly description: string
   /** undefined is stored as null. */
@@ -48,9 +48,8 @@ export interface BegunCall extends Pick<Settlement, 'call'> {
   readonly reserved: BudgetCharge | undefined
 }
 
-type Options<Value> = Pick<LedgerColumn<Value>, 'values' | 'interrupted'>
+type Options<Value> = Pick<LedgerColumn<Value>, 'since' | 'values' | 'interrupted'>
 type Define<Value> = <Source = Settlement>(
-  since: number,
   description: string,
   columnValue: (source: Source) => Value,
   options?: Options<Value>,
@@ -58,10 +57,10 @@ type Define<Value> = <Source = Settlement>(
 
 const define =
   <Value>(kind: ColumnKind): Define<Value> =>
-  (since, description, columnValue, options) => ({ kind, nullable: false, since, description, columnValue, ...options })
+  (description, columnValue, options) => ({ kind, nullable: false, description, columnValue, ...options })
 const defineNullable =
   <Value>(kind: ColumnKind): Define<Value | null | undefined> =>
-  (since, description, columnValue, options) => ({ kind, nullable: true, since, description, columnValue, ...options })
+  (description, columnValue, options) => ({ kind, nullable: true, description, columnValue, ...options })
 const text = define<string>('text')
 const textOrNull = defineNullable<string>('text')
 const integer = define<number>('integer')
@@ -75,15 +74,14 @@ const decimal = (value: bigint | null): string | null => (value === null ? null 
 const jsonOrNull = defineNullable<string>('json')
 const listOrNull = defineNullable<readonly string[]>('list')
 /** What the model used, as far as it was counted. */
-const used =
-  (kind: ColumnKind) => (since: number, description: string, countOf: (usage: Usage) => number | null | undefined) =>
-    defineNullable<number>(kind)(since, description, ({ call }: Settlement) => {
-      return call.usage && countOf(call.usage)
-    })
+const used = (kind: ColumnKind) => (description: string, countOf: (usage: Usage) => number | null | undefined) =>
+  defineNullable<number>(kind)(description, ({ call }: Settlement) => {
+    return call.usage && countOf(call.usage)
+  })
 const count = used('integer')
 const amount = used('number')
 const servedBy = (name: keyof Served, description: string) =>
-  textOrNull(17, description, ({ call }) => call.usage?.served?.[name])
+  textOrNull(description, ({ call }) => call.usage?.served?.[name])
 const begun = <Value>(column: LedgerColumn<Value, Pick<Settlement, 'call'>>) => ({ ...column, inIntent: true as const })
 /** Journalled with what the call has reserved, which is what it is charged where its end is not known. */
 const reserved = <Value>(column: LedgerColumn<Value>, reservedValue: (charge: BudgetCharge) => Value) => ({
@@ -96,57 +94,59 @@ const outcomes = ['success', 'error', 'client_closed', 'upstream_cut', 'interrup
 const usageSources = ['upstream', 'estimated', 'mixed', 'none']
 const costSources = ['prices', 'upstream', 'mixed', 'reserved']
 
-/** By name, in the order of the journal. Names are the API's and the database's. */
-export const ledgerColumns = {
+/** Columns that nearly every call has: each record of the journal has them all. */
+const usualColumns = {
   request_id: begun(
     text(
-      1,
       '`x-proxy-call-id` of the answer; also its `x-request-id`, unless the client sent one.',
       ({ call }) => call.id,
     ),
   ),
-  started_at_ms: begun(integer(1, 'Milliseconds since 1970.', ({ call }) => call.startedAtMs)),
-  route: begun(text(1, 'The path that was called.', ({ call }) => call.route)),
-  operation: begun(text(1, 'What the model was asked to do.', ({ call }) => call.operation)),
-  outcome: text(1, 'How it ended.', end => end.outcome, { values: outcomes, interrupted: 'interrupted' }),
-  status: integer32(1, 'HTTP status; 499 = the client left first.', end => end.status, { interrupted: 500 }),
-  error_kind: textOrNull(1, 'Of an error.', ({ error }) => error?.kind, { interrupted: 'internal' }),
-  model: begun(text(1, 'The public name that was asked for.', ({ call }) => call.model)),
-  deployment_id: textOrNull(1, 'What answered, or failed last.', ({ call }) => call.deployment?.id),
-  provider: textOrNull(1, 'Of the deployment.', ({ call }) => call.deployment?.target.provider.name),
-  upstream_model: textOrNull(1, 'Of the deployment.', ({ call }) => call.deployment?.target.model || null),
-  key_id: begun(text(1, 'The key that called.', ({ call }) => call.caller.key.id)),
-  key_alias: textOrNull(1, 'Of the key.', ({ call }) => call.caller.key.alias),
-  user_id: begun(textOrNull(1, 'Of the key.', ({ call }) => call.caller.key.userId)),
-  team_id: begun(textOrNull(1, 'Of the key.', ({ call }) => call.caller.key.teamId)),
-  end_user: textOrNull(1, '`user` of the request.', ({ call }) => call.endUser || null),
-  stream: begun(boolean(1, 'Asked for as a stream.', ({ call }) => call.stream)),
-  input_tokens: count(1, 'All of the input, cached tokens included.', usage => usage.inputTokens),
-  output_tokens: count(1, 'All of the output, reasoning included.', usage => usage.outputTokens),
-  cached_input_tokens: count(1, "Of the input: read from the provider's cache.", usage => usage.cachedInputTokens),
-  cache_write_tokens: count(1, "Of the input: written to the provider's cache.", usage => usage.cacheWriteTokens),
-  reasoning_tokens: count(1, 'Of the output.', usage => usage.reasoningTokens),
-  usage_source: text(1, 'Who counted.', ({ call }) => call.usageSource, { values: usageSources, interrupted: 'none' }),
-  cost_nano_usd: decimalOrNull(1, 'Nano-dollars; null = price or usage unknown.', ({ costNanoUsd }) =>
+  started_at_ms: begun(integer('Milliseconds since 1970.', ({ call }) => call.startedAtMs)),
+  route: begun(text('The path that was called.', ({ call }) => call.route)),
+  operation: begun(text('What the model was asked to do.', ({ call }) => call.operation)),
+  outcome: text('How it ended.', end => end.outcome, { values: outcomes, interrupted: 'interrupted' }),
+  status: integer32('HTTP status; 499 = the client left first.', end => end.status, { interrupted: 500 }),
+  error_kind: textOrNull('Of an error.', ({ error }) => error?.kind, { interrupted: 'internal' }),
+  model: begun(text('The public name that was asked for.', ({ call }) => call.model)),
+  deployment_id: textOrNull('What answered, or failed last.', ({ call }) => call.deployment?.id),
+  provider: textOrNull('Of the deployment.', ({ call }) => call.deployment?.target.provider.name),
+  upstream_model: textOrNull('Of the deployment.', ({ call }) => call.deployment?.target.model || null),
+  key_id: begun(text('The key that called.', ({ call }) => call.caller.key.id)),
+  key_alias: textOrNull('Of the key.', ({ call }) => call.caller.key.alias),
+  user_id: begun(textOrNull('Of the key.', ({ call }) => call.caller.key.userId)),
+  team_id: begun(textOrNull('Of the key.', ({ call }) => call.caller.key.teamId)),
+  end_user: textOrNull('`user` of the request.', ({ call }) => call.endUser || null),
+  stream: begun(boolean('Asked for as a stream.', ({ call }) => call.stream)),
+  input_tokens: count('All of the input, cached tokens included.', usage => usage.inputTokens),
+  output_tokens: count('All of the output, reasoning included.', usage => usage.outputTokens),
+  cached_input_tokens: count("Of the input: read from the provider's cache.", usage => usage.cachedInputTokens),
+  cache_write_tokens: count("Of the input: written to the provider's cache.", usage => usage.cacheWriteTokens),
+  reasoning_tokens: count('Of the output.', usage => usage.reasoningTokens),
+  usage_source: text('Who counted.', ({ call }) => call.usageSource, { values: usageSources, interrupted: 'none' }),
+  cost_nano_usd: decimalOrNull('Nano-dollars; null = price or usage unknown.', ({ costNanoUsd }) =>
     decimal(costNanoUsd),
   ),
-  duration_ms: number(1, 'From the first byte of the request to the end.', end => roundMs(end.durationMs)),
-  first_byte_ms: numberOrNull(1, 'To the first byte of the answer.', ({ call }) => firstByteMs(call.firstByteMs)),
-  attempts: integer32(1, 'At upstreams.', ({ call }) => call.attempts),
-  client_address: textOrNull(1, 'IP address.', ({ call }) => call.clientAddress || null),
-  user_agent: textOrNull(1, 'Of the client.', ({ call }) => call.userAgent || null),
-  cache_write_one_hour_tokens: count(5, 'Of those written: for one hour.', usage => usage.cacheWriteOneHourTokens),
-  input_audio_tokens: count(5, 'Of the input.', usage => usage.inputAudioTokens),
-  output_audio_tokens: count(5, 'Of the output.', usage => usage.outputAudioTokens),
-  input_image_tokens: count(5, 'Of the input.', usage => usage.inputImageTokens),
-  output_image_tokens: count(5, 'Of the output.', usage => usage.outputImageTokens),
-  images: count(5, 'Pictures made.', usage => usage.images),
-  audio_microseconds: count(5, 'Audio heard or spoken, exact.', usage => microseconds(usage.audioSeconds)),
-  characters: count(5, 'Characters to be spoken.', usage => usage.characters),
-  search_units: amount(5, 'Of a reranker.', usage => usage.searchUnits),
+  duration_ms: number('From the first byte of the request to the end.', end => roundMs(end.durationMs)),
+  first_byte_ms: numberOrNull('To the first byte of the answer.', ({ call }) => firstByteMs(call.firstByteMs)),
+  attempts: integer32('At upstreams.', ({ call }) => call.attempts),
+  client_address: textOrNull('IP address.', ({ call }) => call.clientAddress || null),
+  user_agent: textOrNull('Of the client.', ({ call }) => call.userAgent || null),
+}
+
+/** Columns that few calls have: a record names those of them that are there. */
+const occasionalColumns = {
+  cache_write_one_hour_tokens: count('Of those written: for one hour.', usage => usage.cacheWriteOneHourTokens),
+  input_audio_tokens: count('Of the input.', usage => usage.inputAudioTokens),
+  output_audio_tokens: count('Of the output.', usage => usage.outputAudioTokens),
+  input_image_tokens: count('Of the input.', usage => usage.inputImageTokens),
+  output_image_tokens: count('Of the output.', usage => usage.outputImageTokens),
+  images: count('Pictures made.', usage => usage.images),
+  audio_microseconds: count('Audio heard or spoken, exact.', usage => microseconds(usage.audioSeconds)),
+  characters: count('Characters to be spoken.', usage => usage.characters),
+  search_units: amount('Of a reranker.', usage => usage.searchUnits),
   budget_nano_usd: reserved(
     decimalOrNull(
-      12,
       'Charged in budgets: the cost, or what was reserved where it is unknown; null = it has no budget.',
       ({ call }) => call.charge && String(call.charge.nanoUsd),
     ),
@@ -154,91 +154,84 @@ export const ledgerColumns = {
   ),
   budget_scopes: reserved(
     listOrNull(
-      12,
       'The process, and the budgets that it was charged in, each as the start of its period (`:` and the amount, ' +
         'where it is another than `budget_nano_usd`) and its scope.',
       ({ call }) => call.charge?.list,
     ),
     charge => charge.list,
   ),
-  client_name: textOrNull(13, 'Product of the user agent, without version.', ({ call }) => clientName(call.userAgent)),
-  request_tags: listOrNull(13, 'Of the call and of its key, each once.', ({ call }) =>
+  client_name: textOrNull('Product of the user agent, without version.', ({ call }) => clientName(call.userAgent)),
+  request_tags: listOrNull('Of the call and of its key, each once.', ({ call }) =>
     call.tags.length > 0 ? call.tags : null,
   ),
-  list_cost_nano_usd: decimalOrNull(13, 'What the vendor charges; null = as `cost_nano_usd`.', ({ call }) =>
+  list_cost_nano_usd: decimalOrNull('What the vendor charges; null = as `cost_nano_usd`.', ({ call }) =>
     call.priceTerms === '' ? null : decimal(call.listCostNanoUsd),
   ),
   price_terms: textOrNull(
-    13,
     'What made the cost of it: discount and margin in millionths and a fixed amount in nano-dollars, `;` between.',
     ({ call }) => call.priceTerms || null,
   ),
-  price_list: textOrNull(13, 'Version of the price list; null = the cost was not computed by it.', ({ call }) =>
+  price_list: textOrNull('Version of the price list; null = the cost was not computed by it.', ({ call }) =>
     call.costSource === 'prices' || call.costSource === 'mixed' ? call.models.settings.priceListVersion : null,
   ),
-  cached_audio_tokens: count(17, 'Of the cached input.', usage => usage.cachedAudioTokens),
-  cached_image_tokens: count(17, 'Of the cached input.', usage => usage.cachedImageTokens),
-  input_video_tokens: count(17, 'Of the input.', usage => usage.inputVideoTokens),
-  output_video_tokens: count(17, 'Of the output.', usage => usage.outputVideoTokens),
-  video_microseconds: count(17, 'Video made, exact.', usage => microseconds(usage.videoSeconds)),
-  pages: count(17, 'Pages of documents read.', usage => usage.pages),
-  web_searches: count(17, "By the vendor's tool.", usage => usage.webSearches),
-  grounded_prompts: count(17, "1 = grounded by the vendor's search.", usage => usage.groundedPrompts),
-  grounding_queries: count(17, 'Queries of that search.', usage => usage.groundingQueries),
-  file_searches: count(17, "By the vendor's tool.", usage => usage.fileSearches),
-  code_sessions: count(17, "Containers or calls of the vendor's tool that runs code.", usage => usage.codeSessions),
-  other_tool_uses: count(17, 'Tools of the vendor without a price: the cost is null.', usage => usage.otherToolUses),
-  cache_storage_token_hours: amount(17, 'Of explicit caches.', usage => usage.cacheStorageTokenHours),
+  cached_audio_tokens: count('Of the cached input.', usage => usage.cachedAudioTokens),
+  cached_image_tokens: count('Of the cached input.', usage => usage.cachedImageTokens),
+  input_video_tokens: count('Of the input.', usage => usage.inputVideoTokens),
+  output_video_tokens: count('Of the output.', usage => usage.outputVideoTokens),
+  video_microseconds: count('Video made, exact.', usage => microseconds(usage.videoSeconds)),
+  pages: count('Pages of documents read.', usage => usage.pages),
+  web_searches: count("By the vendor's tool.", usage => usage.webSearches),
+  grounded_prompts: count("1 = grounded by the vendor's search.", usage => usage.groundedPrompts),
+  grounding_queries: count('Queries of that search.', usage => usage.groundingQueries),
+  file_searches: count("By the vendor's tool.", usage => usage.fileSearches),
+  code_sessions: count("Containers or calls of the vendor's tool that runs code.", usage => usage.codeSessions),
+  other_tool_uses: count('Tools of the vendor without a price: the cost is null.', usage => usage.otherToolUses),
+  cache_storage_token_hours: amount('Of explicit caches.', usage => usage.cacheStorageTokenHours),
   service_tier: servedBy('serviceTier', 'What served it, as the upstream says; else as was asked for.'),
   speed: servedBy('speed', 'The same.'),
   inference_geo: servedBy('region', 'The same.'),
-  other_model_usage: textOrNull(17, 'JSON: tokens of other models that the upstream used.', ({ call }) =>
+  other_model_usage: textOrNull('JSON: tokens of other models that the upstream used.', ({ call }) =>
     call.usage?.otherModels ? JSON.stringify(call.usage.otherModels) : null,
   ),
-  explicit_cached_tokens: count(
-    17,
-    'Of the cached input: of a cache that was made.',
-    usage => usage.explicitCachedTokens,
-  ),
+  explicit_cached_tokens: count('Of the cached input: of a cache that was made.', usage => usage.explicitCachedTokens),
   cost_source: textOrNull(
-    17,
     'Where the cost comes from; `reserved` = the process died before the end of the call was known, so that the most ' +
       'that it could cost is counted; null = it is not known.',
     ({ call }) => (call.costSource === 'none' ? null : call.costSource),
     { values: costSources },
   ),
-  organization_id: begun(textOrNull(18, "The key's, or its team's.", ({ call }) => organizationOf(call.caller))),
+  organization_id: begun(textOrNull("The key's, or its team's.", ({ call }) => organizationOf(call.caller))),
   guardrails: textOrNull(
-    22,
     'What guardrails said, as `name:verdict(FOUND=count),...`; null = none was asked.',
     ({ call }) => (call.guardrailOutcomes ? outcomeText(call.guardrailOutcomes) : null),
   ),
   cache_hit_kind: textOrNull(
-    23,
     'How it was answered without an upstream: a kept answer to the same question, or to one that means the same, or ' +
       'the answer of an equal call under way; null = it was not.',
     ({ call }) => call.cacheHit || null,
     { values: ['exact', 'semantic', 'shared'] },
   ),
   saved_nano_usd: decimalOrNull(
-    23,
     'Nano-dollars that the answer cost when it was made, where `cache_hit_kind` is set, or that the known inputs of ' +
       'a list of embeddings cost; null = not known.',
     ({ call }) => decimal(call.savedNanoUsd),
   ),
   session_id: textOrNull(
-    97,
     'Session, conversation or trace of the call, by a header of the client: `x-litellm-session-id`, ' +
       '`x-litellm-trace-id`, those of Claude Code, Codex and opencode, or the trace of `traceparent`.',
     ({ call }) => sessionIdOf(call.headers),
   ),
   spend_logs_metadata: jsonOrNull(
-    117,
     "The client's own, in JSON: of the header `x-litellm-spend-logs-metadata`, `metadata.spend_logs_metadata` of the " +
       'body and of the key.',
     ({ call }) => call.spendNotes,
   ),
 }
+
+/** By name, in the order of the journal. Names are the API's and the database's. */
+export const ledgerColumns = { ...usualColumns, ...occasionalColumns }
+/** How many of them, the first ones, each record of the journal has. */
+export const usualColumnCount = Object.keys(usualColumns).length
 
 type Columns = typeof ledgerColumns
 type ValueOf<Column> = Column extends { readonly columnValue: (source: never) => infer Value }

@@ -1,53 +1,8 @@
 /** Brings the database to this program's version: numbered steps in one transaction, one replica at a time. */
 import type { SQL } from 'bun'
 import { addColumnTexts, columnVersions } from '../ledger/ledger-table.ts'
-import type { Migration } from './migration.ts'
-import { first } from './migrations/0001-keys-and-ledger.ts'
-import { second } from './migrations/0002-responses.ts'
-import { third } from './migrations/0003-files.ts'
-import { fourth } from './migrations/0004-assistants.ts'
-import { sixth } from './migrations/0006-batch-leases.ts'
-import { seventh } from './migrations/0007-stored-totals.ts'
-import { eighth } from './migrations/0008-tenancy.ts'
-import { eleventh } from './migrations/0011-budget-spend.ts'
-import { fourteenth } from './migrations/0014-ledger-daily.ts'
-import { fifteenth } from './migrations/0015-configured-objects.ts'
-import { sixteenth } from './migrations/0016-sessions.ts'
-import { nineteenth } from './migrations/0019-device-sign-ins.ts'
-import { twentieth } from './migrations/0020-grace-and-resets.ts'
-import { twentySecond } from './migrations/0022-guardrails.ts'
-import { twentyThird } from './migrations/0023-cache-and-idempotency.ts'
-import { twentyFifth } from './migrations/0025-identity-links.ts'
-import { twentySixth } from './migrations/0026-directory.ts'
-import { twentySeventh } from './migrations/0027-key-ages.ts'
-import { twentyEighth } from './migrations/0028-file-owners.ts'
-import { thirtieth } from './migrations/0030-budgeted.ts'
-import { thirtyFirst } from './migrations/0031-conversations.ts'
-import { fortyThird } from './migrations/0043-batch-reservations.ts'
-import { fortyFourth } from './migrations/0044-usage-outbox.ts'
-import { fortySeventh } from './migrations/0047-call-bodies.ts'
-import { fiftyFifth } from './migrations/0055-conversation-attachments.ts'
-import { fiftySeventh } from './migrations/0057-raises-and-surveys.ts'
-import { fiftyNinth } from './migrations/0059-hits-of-the-ledger.ts'
-import { sixtyFourth } from './migrations/0064-lists.ts'
-import { sixtyFifth } from './migrations/0065-daily-spend.ts'
-import { sixtySixth } from './migrations/0066-searches.ts'
-import { sixtySeventh } from './migrations/0067-narrow-indexes.ts'
-import { ninetySeventh } from './migrations/0097-sessions-of-calls.ts'
-import { ninetyEighth } from './migrations/0098-latency.ts'
-import { seventyEighth } from './migrations/0078-identity-removals.ts'
-import { ninetyFifth } from './migrations/0095-usage-given-up.ts'
-import { ninetyNinth } from './migrations/0099-cache-hours.ts'
-import { hundredth } from './migrations/0100-guarded.ts'
-import { hundredThirteenth } from './migrations/0113-audit-searches.ts'
-import { hundredTwentySecond } from './migrations/0122-health-troubles.ts'
-import { hundredTwentyThird } from './migrations/0123-file-ends.ts'
-import { hundredThirtyFirst } from './migrations/0131-keys-of-directories.ts'
-import { hundredNinetyFirst } from './migrations/0191-owners-of-texts.ts'
-import { twoHundredThird } from './migrations/0203-owners-of-names.ts'
-import { seventieth } from './migrations/0070-daily-top.ts'
-import { ninetieth } from './migrations/0090-sums-of-entities.ts'
-import { ninetyFirst } from './migrations/0091-totals-of-entities.ts'
+import { baseline, migrations as namedMigrations } from './migrations.ts'
+import type { Migration } from './migrations.ts'
 import { transaction } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -55,68 +10,17 @@ import type { Database } from './open.ts'
 const columnSteps: readonly Migration[] = columnVersions.map(id => ({
   id,
   name: 'ledger-columns',
-  up: sql => addColumns(sql, id),
+  bringsColumns: true,
+  statements: [],
 }))
-const named: readonly Migration[] = [
-  first,
-  second,
-  third,
-  fourth,
-  sixth,
-  seventh,
-  eighth,
-  eleventh,
-  fourteenth,
-  fifteenth,
-  sixteenth,
-  nineteenth,
-  twentieth,
-  twentySecond,
-  twentyThird,
-  twentyFifth,
-  twentySixth,
-  twentySeventh,
-  twentyEighth,
-  thirtieth,
-  thirtyFirst,
-  fortyThird,
-  fortyFourth,
-  fortySeventh,
-  fiftyFifth,
-  fiftySeventh,
-  fiftyNinth,
-  sixtyFourth,
-  sixtyFifth,
-  sixtySixth,
-  sixtySeventh,
-  seventyEighth,
-  ninetyFifth,
-  seventieth,
-  ninetieth,
-  ninetyFirst,
-  ninetySeventh,
-  ninetyEighth,
-  ninetyNinth,
-  hundredth,
-  hundredThirteenth,
-  hundredTwentySecond,
-  hundredTwentyThird,
-  hundredThirtyFirst,
-  hundredNinetyFirst,
-  twoHundredThird,
-]
-const bringing = new Set(named.filter(one => one.bringsColumns).map(one => one.id))
+const bringing = new Set(namedMigrations.filter(one => one.bringsColumns).map(one => one.id))
 /** All steps, in the order of their numbers. */
-export const migrations = inOrder([...named.map(withColumns), ...columnSteps.filter(({ id }) => !bringing.has(id))])
+export const migrations = inOrder([...namedMigrations, ...columnSteps.filter(({ id }) => !bringing.has(id))])
 /** The newest step that this program knows. */
-export const newestMigration = migrations.at(-1)!.id
+export const newestMigration = newestOf(migrations)
 /** Any number; the same for all replicas. */
 const advisoryLock = 7_203_611
 
-/** Up to this step programs refused every newer database: what they know of later ones is not known. */
-const firstWithWayBack = 15
-/** The newest step that a program must know to use a database of this version; later ones only add to it. */
-const oldestUsable = Math.max(firstWithWayBack, ...migrations.filter(one => one.isBreaking).map(one => one.id))
 /** In `installation`: the same, as the newest program that migrated the database says it. */
 const oldestUsableName = 'oldest_usable_migration'
 
@@ -133,45 +37,53 @@ export interface MigrationState {
 interface MigrateOptions {
   /** Told of each step that was taken. */
   readonly onStep?: ((step: Migration, tookMs: number) => void) | undefined
-  /** For tests: steps beyond it are left out, as a program of before would. */
-  readonly newest?: number
+  /** Those of another program; absent = of this one. */
+  readonly steps?: readonly Migration[]
 }
 
 /**
- * Throws when the database was written by a newer program that this one cannot work beside. Safe to be called by many
- * replicas at once.
+ * Throws, and leaves the database as it is, when it was written by a newer program that this one cannot work beside, or
+ * by one from before the baseline. Safe to be called by many replicas at once.
  */
-export async function migrate(
-  database: Database,
-  { onStep, newest = newestMigration }: MigrateOptions = {},
-): Promise<void> {
+export async function migrate(database: Database, { onStep, steps = migrations }: MigrateOptions = {}): Promise<void> {
+  const newest = newestOf(steps)
   await transaction(database, async tx => {
     if (database.kind === 'postgres') await tx`select pg_advisory_xact_lock(${advisoryLock})`
     await tx`create table if not exists migrations (id integer primary key, name text not null)`
-    const { done, pending, oldestUsable: needed } = await migrationState(tx)
+    const { done, pending, oldestUsable: needed } = await migrationState(tx, steps)
     const there = Math.max(0, ...done)
     if (there > newest && (needed === undefined || needed > newest))
       throw new Error(
         `the database has migration ${there}, this program knows ${newest}: ` +
           'start the newer program, or restore the backup',
       )
-    for (const step of pending.filter(({ id }) => id <= newest)) {
+    for (const step of pending) {
       const fromMs = performance.now()
-      await step.up(tx, database.kind)
+      for (const text of statementsOf(step, database.kind)) await tx.unsafe(text)
       await tx`insert into migrations (id, name) values (${step.id}, ${step.name})`
       onStep?.(step, performance.now() - fromMs)
     }
-    if (newest < oldestUsable || (needed !== undefined && needed >= oldestUsable)) return
+    // The newest step that a program must know to use a database of this version; later ones only add to it.
+    const oldestUsable = Math.max(baseline.id, ...steps.filter(one => one.isBreaking).map(one => one.id))
+    if (needed !== undefined && needed >= oldestUsable) return
     await tx`
       insert into installation (name, value) values (${oldestUsableName}, ${String(oldestUsable)})
       on conflict (name) do update set value = excluded.value`
   })
 }
 
-/** Reads it; changes nothing. Rejects where the database has no table of steps. */
-export async function migrationState(sql: SQL): Promise<MigrationState> {
-  const rows = (await sql`select id from migrations order by id`) as { id: number }[]
+/**
+ * Reads it; changes nothing. Rejects where the database has no table of steps, or steps from before the baseline.
+ */
+export async function migrationState(sql: SQL, steps = migrations): Promise<MigrationState> {
+  const rows = (await sql`select id, name from migrations order by id`) as { id: number; name: string }[]
   const done = rows.map(row => Number(row.id))
+  if (rows[0] && (done[0] !== baseline.id || rows[0].name !== baseline.name))
+    throw new Error(
+      `the database was made by a program from before the first release (its first step is '${rows[0].name}'), which ` +
+        'this one cannot bring up to date, and was left as it is: name an empty database, or a new file, in ' +
+        'DATABASE_URL (or general_settings.database_url), or go on with the program that made this one',
+    )
   const known = new Set(done)
   const rowsOfOldest =
     done.length === 0
@@ -179,9 +91,15 @@ export async function migrationState(sql: SQL): Promise<MigrationState> {
       : ((await sql`select value from installation where name = ${oldestUsableName}`) as { value: string }[])
   return {
     done,
-    pending: migrations.filter(({ id }) => !known.has(id)),
+    pending: steps.filter(({ id }) => !known.has(id)),
     oldestUsable: rowsOfOldest[0] && Number(rowsOfOldest[0].value),
   }
+}
+
+/** What a step does, in its order. */
+export function statementsOf({ id, statements, bringsColumns }: Migration, kind: Database['kind']): readonly string[] {
+  const own = typeof statements === 'function' ? statements(kind) : statements
+  return bringsColumns ? [...addColumnTexts(id), ...own] : own
 }
 
 /** Whether a gateway has used this database. Changes nothing. */
@@ -193,19 +111,8 @@ export async function isMigrated({ kind, sql }: Database): Promise<boolean> {
   return (found as unknown[]).length > 0
 }
 
-async function addColumns(sql: SQL, id: number): Promise<void> {
-  for (const text of addColumnTexts(id)) await sql.unsafe(text)
-}
-
-function withColumns(step: Migration): Migration {
-  if (!step.bringsColumns) return step
-  return {
-    ...step,
-    async up(sql, kind) {
-      await addColumns(sql, step.id)
-      await step.up(sql, kind)
-    },
-  }
+function newestOf(steps: readonly Migration[]): number {
+  return steps.at(-1)!.id
 }
 
 function inOrder(steps: readonly Migration[]): readonly Migration[] {

@@ -1,8 +1,8 @@
 /** Migrates a copy of a database: what the real migration will do, how long it takes, and whether all rows stay. */
 import { rmSync } from 'node:fs'
 import { randomUUIDv7, SQL } from 'bun'
-import { migrate } from './migrate.ts'
-import type { Migration } from './migration.ts'
+import { migrate, migrations } from './migrate.ts'
+import type { Migration } from './migrations.ts'
 import { openDatabase } from './open.ts'
 import type { Database } from './open.ts'
 
@@ -16,15 +16,15 @@ export interface Rehearsal {
 /**
  * Copies, migrates the copy and removes it; the database itself is only read. On SQLite the copy is a file beside it,
  * on Postgres a schema of the same database: both need as much space again. Rejects with what a real migration would
- * reject with.
+ * reject with. `steps` are those of the program.
  */
-export async function rehearse(databaseUrl: string): Promise<Rehearsal> {
+export async function rehearse(databaseUrl: string, steps = migrations): Promise<Rehearsal> {
   return databaseUrl.startsWith('sqlite:')
-    ? rehearseSqlite(databaseUrl.slice('sqlite:'.length))
-    : rehearsePostgres(databaseUrl)
+    ? rehearseSqlite(databaseUrl.slice('sqlite:'.length), steps)
+    : rehearsePostgres(databaseUrl, steps)
 }
 
-async function rehearseSqlite(path: string): Promise<Rehearsal> {
+async function rehearseSqlite(path: string, steps: typeof migrations): Promise<Rehearsal> {
   const copy = `${path}.rehearsal-${randomUUIDv7()}`
   const fromMs = performance.now()
   const source = await openDatabase(`sqlite:${path}`)
@@ -37,7 +37,7 @@ async function rehearseSqlite(path: string): Promise<Rehearsal> {
     const copyMs = performance.now() - fromMs
     const database = await openDatabase(`sqlite:${copy}`)
     try {
-      return { copyMs, ...(await migrateCopy(database)) }
+      return { copyMs, ...(await migrateCopy(database, steps)) }
     } finally {
       await database.close()
     }
@@ -46,7 +46,7 @@ async function rehearseSqlite(path: string): Promise<Rehearsal> {
   }
 }
 
-async function rehearsePostgres(url: string): Promise<Rehearsal> {
+async function rehearsePostgres(url: string, steps: typeof migrations): Promise<Rehearsal> {
   const schema = `modelgate_rehearsal_${randomUUIDv7('hex').replaceAll('-', '')}`
   // One connection: the schema is a setting of it. Copying may take longer than any statement of a gateway.
   const sql = new SQL(url, { max: 1, connectionTimeout: 5, connection: { application_name: 'modelgate rehearsal' } })
@@ -63,7 +63,7 @@ async function rehearsePostgres(url: string): Promise<Rehearsal> {
       })
       const copyMs = performance.now() - fromMs
       await sql.unsafe(`set search_path to ${schema}`)
-      return { copyMs, ...(await migrateCopy(database)) }
+      return { copyMs, ...(await migrateCopy(database, steps)) }
     } finally {
       await sql.unsafe(`drop schema ${schema} cascade`)
     }
@@ -72,18 +72,18 @@ async function rehearsePostgres(url: string): Promise<Rehearsal> {
   }
 }
 
-async function migrateCopy(database: Database): Promise<Omit<Rehearsal, 'copyMs'>> {
+async function migrateCopy(database: Database, steps: typeof migrations): Promise<Omit<Rehearsal, 'copyMs'>> {
   const before = await tablesOf(database, database.sql)
-  const steps: { id: number; name: string; tookMs: number }[] = []
-  const onStep = ({ id, name }: Migration, tookMs: number) => void steps.push({ id, name, tookMs })
-  await migrate(database, { onStep })
+  const taken: { id: number; name: string; tookMs: number }[] = []
+  const onStep = ({ id, name }: Migration, tookMs: number) => void taken.push({ id, name, tookMs })
+  await migrate(database, { onStep, steps })
   const after = new Map((await tablesOf(database, database.sql)).map(({ name, rows }) => [name, rows]))
   // The two that a migration itself writes.
   const own = new Set(['migrations', 'installation'])
   const tables = before
     .filter(({ name }) => !own.has(name))
     .map(({ name, rows }) => ({ name, rowsBefore: rows, rowsAfter: after.get(name) ?? 0 }))
-  return { steps, tables }
+  return { steps: taken, tables }
 }
 
 async function tablesOf({ kind }: Database, sql: SQL): Promise<{ name: string; rows: number }[]> {

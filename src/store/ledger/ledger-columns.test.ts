@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { columnList, emptyRow } from '../../core/ledger/ledger-columns.ts'
+import { columnList, emptyRow, usualColumnCount } from '../../core/ledger/ledger-columns.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { testServers } from '../database/database-fixture.ts'
 import { migrate } from '../database/migrate.ts'
@@ -21,14 +21,14 @@ import { openDatabase } from '../database/open.ts'
 import { createSegmentFile, segmentPath, SegmentWriter } from './journal/journal.ts'
 import { allRows, exampleRow, intentOf, record } from './ledger-fixture.ts'
 import { encodeIntent, encodeSettlement } from './journal/ledger-record.ts'
-import { addColumnTexts, createTableText } from './ledger-table.ts'
+import { createTableText } from './ledger-table.ts'
 import { openLedger } from './ledger.ts'
 import type { JournalledLedger } from './ledger.ts'
 
 const root = join(import.meta.dir, '../../..')
 /**
- * Journals of processes that were killed, written by earlier programs, and the rows that those programs made of them:
- * `first` by commit 0fc11b3, `units` by commit 8d3c0b1, whose records are those of 2e1a28f.
+ * Journals of processes that were killed, written by the program of a step of the database, and the rows that it made of
+ * them, without what is null.
  */
 const journals = join(root, 'tests/golden/journals')
 
@@ -50,11 +50,11 @@ async function open(databaseUrl: string, journalDirectory: string, problems: str
   return ledger
 }
 
-test('columns that were released keep their place, name, kind and version: add new ones at the end', () => {
-  const versions = new Map<number, string[]>()
-  for (const { name, kind, nullable, since } of columnList)
-    versions.set(since, [...(versions.get(since) ?? []), `${name} ${kind}${nullable ? ' null' : ''}`])
-  expect(versions.get(1)).toEqual([
+test('columns that were released keep their place, name, kind and step: add new ones at the end', () => {
+  const steps = new Map<number, string[]>()
+  for (const { name, kind, nullable, since = 1 } of columnList)
+    steps.set(since, [...(steps.get(since) ?? []), `${name} ${kind}${nullable ? ' null' : ''}`])
+  expect(steps.get(1)).toEqual([
     'request_id text',
     'started_at_ms integer',
     'route text',
@@ -84,8 +84,6 @@ test('columns that were released keep their place, name, kind and version: add n
     'attempts integer32',
     'client_address text null',
     'user_agent text null',
-  ])
-  expect(versions.get(5)).toEqual([
     'cache_write_one_hour_tokens integer null',
     'input_audio_tokens integer null',
     'output_audio_tokens integer null',
@@ -95,15 +93,13 @@ test('columns that were released keep their place, name, kind and version: add n
     'audio_microseconds integer null',
     'characters integer null',
     'search_units number null',
-  ])
-  expect(versions.get(13)).toEqual([
+    'budget_nano_usd decimal null',
+    'budget_scopes list null',
     'client_name text null',
     'request_tags list null',
     'list_cost_nano_usd decimal null',
     'price_terms text null',
     'price_list text null',
-  ])
-  expect(versions.get(17)).toEqual([
     'cached_audio_tokens integer null',
     'cached_image_tokens integer null',
     'input_video_tokens integer null',
@@ -123,31 +119,43 @@ test('columns that were released keep their place, name, kind and version: add n
     'other_model_usage text null',
     'explicit_cached_tokens integer null',
     'cost_source text null',
+    'organization_id text null',
+    'guardrails text null',
+    'cache_hit_kind text null',
+    'saved_nano_usd decimal null',
+    'session_id text null',
+    'spend_logs_metadata json null',
   ])
-  const order = columnList.map(column => column.since)
+  const order = columnList.map(column => column.since ?? 1)
   expect(order).toEqual(order.toSorted((a, b) => a - b))
 })
 
-test('the statements of released versions are those that databases out there have seen', () => {
-  expect(createTableText()).toBe(
-    'create table ledger (request_id text primary key, started_at_ms bigint not null, route text not null, ' +
-      'operation text not null, outcome text not null, status integer not null, error_kind text, ' +
-      'model text not null, deployment_id text, provider text, upstream_model text, key_id text not null, ' +
-      'key_alias text, user_id text, team_id text, end_user text, stream integer not null, input_tokens bigint, ' +
-      'output_tokens bigint, cached_input_tokens bigint, cache_write_tokens bigint, reasoning_tokens bigint, ' +
-      'usage_source text not null, cost_nano_usd bigint, duration_ms double precision not null, ' +
-      'first_byte_ms double precision, attempts integer not null, client_address text, user_agent text)',
-  )
-  const counts = columnList.filter(column => column.since === 5 && column.kind === 'integer')
-  expect(addColumnTexts(5)).toEqual([
-    ...counts.map(({ name }) => `alter table ledger add column ${name} bigint`),
-    'alter table ledger add column search_units double precision',
-  ])
+test('the table of the baseline is the one that databases out there have', () => {
+  const usual =
+    'request_id text primary key, started_at_ms bigint not null, route text not null, ' +
+    'operation text not null, outcome text not null, status integer not null, error_kind text, ' +
+    'model text not null, deployment_id text, provider text, upstream_model text, key_id text not null, ' +
+    'key_alias text, user_id text, team_id text, end_user text, stream integer not null, input_tokens bigint, ' +
+    'output_tokens bigint, cached_input_tokens bigint, cache_write_tokens bigint, reasoning_tokens bigint, ' +
+    'usage_source text not null, cost_nano_usd bigint, duration_ms double precision not null, ' +
+    'first_byte_ms double precision, attempts integer not null, client_address text, user_agent text'
+  const types = {
+    integer: 'bigint',
+    decimal: 'bigint',
+    number: 'double precision',
+    list: 'text',
+    json: 'text',
+    text: 'text',
+  }
+  const occasional = columnList
+    .filter((column, at) => at >= usualColumnCount && column.since === undefined)
+    .map(({ name, kind }) => `${name} ${types[kind as keyof typeof types]}`)
+  expect(createTableText()).toBe(`create table ledger (${usual}, ${occasional.join(', ')})`)
 })
 
-for (const server of testServers('journals of earlier versions'))
+for (const server of testServers('journals of released programs'))
   for (const version of readdirSync(journals))
-    test(`${server.name}: the journal of version '${version}' becomes the rows that it meant`, async () => {
+    test(`${server.name}: the journal of '${version}' becomes the rows that it meant`, async () => {
       const place = await server.createMigrated()
       cleanups.push(() => place.remove())
       const directory = join(folder(), 'journal')
@@ -219,7 +227,7 @@ describe('a new column', () => {
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
     const path = join(copy, 'src/core/ledger/ledger-columns.ts')
     const source = readFileSync(path, 'utf8')
-    const end = '}\n\ntype Columns ='
+    const end = '}\n\n/** By name, in the order of the journal.'
     expect(source).toContain(end)
     writeFileSync(
       path,
@@ -257,8 +265,8 @@ describe('a new column', () => {
       }
 
       const copy = scratchCopy([
-        `test_count: integer32(${next}, 'Fallbacks tried.', ({ call }) => call.fallbacks),`,
-        `test_text: textOrNull(${next}, 'A text.', ({ call }) => (call as { test?: string }).test),`,
+        `test_count: integer32('Fallbacks tried.', ({ call }) => call.fallbacks, { since: ${next} }),`,
+        `test_text: textOrNull('A text.', ({ call }) => (call as { test?: string }).test, { since: ${next} }),`,
       ])
       const { output, errors } = await run(copy, place.url, journal)
       expect(errors).toBe('')
@@ -281,8 +289,8 @@ describe('a new column', () => {
     })
 
   test('with the version of a step that is there already is refused before the database is touched', async () => {
-    const taken = 7
-    const copy = scratchCopy([`test_count: integer32(${taken}, 'x', ({ call }) => call.fallbacks),`])
+    const taken = 1
+    const copy = scratchCopy([`test_count: integer32('x', ({ call }) => call.fallbacks, { since: ${taken} }),`])
     const { errors } = await run(copy, `sqlite:${join(copy, 'x.sqlite')}`, join(copy, 'journal'))
     expect(existsSync(join(copy, 'x.sqlite'))).toBe(false)
     expect(errors).toContain(`two steps of the database have the number ${taken}`)

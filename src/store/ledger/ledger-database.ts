@@ -4,7 +4,7 @@ import { Database as Sqlite } from 'bun:sqlite'
 import { chmodSync } from 'node:fs'
 import { columnIndex, columnList } from '../../core/ledger/ledger-columns.ts'
 import { syncData } from './journal/disk-sync.ts'
-import { firstColumns, missingValues } from './journal/ledger-record.ts'
+import { usualColumns, missingValues } from './journal/ledger-record.ts'
 import type { ColumnValue } from './journal/ledger-record.ts'
 import { namesOf } from './ledger-table.ts'
 import { addBudgetText, budgetAmounts, budgetColumns } from './sums/budget-spend.ts'
@@ -329,12 +329,12 @@ function rowInsertion(database: Sqlite): (row: readonly ColumnValue[]) => boolea
 
 /** The positions of the columns that a row has: the first ones, and those of the later ones that are not missing. */
 function placesIn(row: readonly ColumnValue[]): readonly number[] {
-  return [...columnList.keys()].filter(at => at < firstColumns.length || row[at] !== missingValues[at])
+  return [...columnList.keys()].filter(at => at < usualColumns.length || row[at] !== missingValues[at])
 }
 
 /** Compiled: a loop over seventy columns takes 0.7 us a row. */
 function compileSelection(positions: readonly number[]): Pick<Insertion, 'fits' | 'bound'> {
-  const terms = [...columnList.keys()].slice(firstColumns.length).map(at => {
+  const terms = [...columnList.keys()].slice(usualColumns.length).map(at => {
     return `row[${at}] ${positions.includes(at) ? '!==' : '==='} ${JSON.stringify(missingValues[at])}`
   })
   const bound = positions.map(at => `row[${at}]`)

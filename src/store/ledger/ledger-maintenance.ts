@@ -1,15 +1,13 @@
-/** Work on the ledger beside storing rows, in small steps while no rows wait: pending sums, and what is too old. */
+/** Work on the ledger beside storing rows, in small steps while no rows wait: who spent most, and what is too old. */
 import type { LedgerRetention } from '../../core/ledger/usage-report.ts'
 import { StepPace } from '../../lib/step-pace.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import { keepPartitions, sweptTables } from './ledger-partitions.ts'
 import { deleteOldRows, deleteOldSums, foldLatency } from './ledger-retention.ts'
 import type { DeletedStep } from './ledger-retention.ts'
-import { fillStep, noteMissed } from './sums/rollup-fill.ts'
 import { dayToRank, storeRanking } from './sums/rollup-top.ts'
 import type { DayRanking } from './sums/rollup-top.ts'
-import { fillTotalsStep } from './sums/rollup-totals.ts'
-import { dayOf, pendingDay, rebuildRollup } from './sums/rollup-check.ts'
+import { dayOf } from './sums/rollup-check.ts'
 import type { ThrottledReport } from './throttled-report.ts'
 import { dayMs } from '../../lib/clock.ts'
 
@@ -99,11 +97,6 @@ export class LedgerMaintenance {
   }
 
   async #next(database: LedgerDatabase): Promise<number | undefined> {
-    const day = await pendingDay(database)
-    if (day !== undefined) {
-      await rebuildRollup(database, day)
-      return 0
-    }
     const { rowsMs, sumsMs } = this.#retention
     const pace = (this.#pace ??= new StepPace(paces[database.kind]))
     const fromMs = this.#nowMs()
@@ -113,13 +106,7 @@ export class LedgerMaintenance {
       (await foldLatency(database, this.#firstDay(latencyHoursMs)))
     if (isMore) return Math.min(restMsMax, pace.took(this.#nowMs() - fromMs))
     const ranking = await this.#rank(database)
-    const isWork =
-      ranking === 'stored' ||
-      (await fillStep(database)) ||
-      (await fillTotalsStep(database)) ||
-      // Only notes what is missing: the next step fills it.
-      (await noteMissed(database))
-    if (isWork) return this.#nowMs() - fromMs
+    if (ranking === 'stored') return this.#nowMs() - fromMs
     return ranking === 'waits' ? rankingPollMs : undefined
   }
 

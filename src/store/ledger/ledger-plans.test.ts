@@ -231,7 +231,7 @@ for (const { name, url } of servers)
     for (const [title, [query, ...columns]] of Object.entries(reports))
       test(`an index finds the usage: ${title}`, async () => {
         const span = { firstDay: today - 29, lastDay: today, order: 'day', limit: 1000 } as const
-        const asked = usageStatement({ ...query, ...span, groups: ['day', 'model'] })
+        const asked = usageStatement({ ...query, ...span, groups: ['day', 'model'] }, null)
         expectIndexOf(await planOf(await opened, asked), columns)
       })
 

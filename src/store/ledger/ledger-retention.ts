@@ -8,9 +8,6 @@ import { dayMs, hourMs } from '../../lib/clock.ts'
 /** Rows of `installation`: days from which on rows, and sums, are complete. */
 const marks = { rows: 'ledger_rows_from_day', sums: 'ledger_sums_from_day' } as const
 
-/** In `installation`: the day from which on counts of latency are complete. */
-export const latencyFromDayMark = 'ledger_latency_from_day'
-
 /** What a step deletes. */
 export interface DeletedStep {
   /** Since 1970, UTC: everything before this day goes. */
@@ -45,7 +42,6 @@ export async function deleteOldSums(database: LedgerDatabase, { firstDay, rows }
     ...derivedTables.map(table => ({ name: table.name, key: table.key.join(', ') })),
     { name: 'ledger_daily_top', key: 'scope, field, day, entity' },
     { name: 'ledger_daily_top_keys', key: 'day, scope, entity, key_id' },
-    { name: 'ledger_daily_unfilled', key: 'day' },
     { name: 'ledger_latency', key: latencyKey.join(', '), condition: "unit = 'day' and start < $1" },
   ]
   for (const { name, key, condition = 'day < $1' } of others) {
@@ -70,15 +66,6 @@ export async function foldLatency(database: LedgerDatabase, firstDay: number): P
   const day = Math.floor(Number(oldest.hour) / hoursPerDay) + 1
   await database.change([foldLatencyText, deleteHoursText].map(text => ({ text, values: [day] })))
   return true
-}
-
-/** The first day whose counts of latency are those of its rows; 0 = all are. */
-export async function firstLatencyDay(database: LedgerDatabase): Promise<number> {
-  const [row] = await database.select({
-    text: 'select value from installation where name = $1',
-    values: [latencyFromDayMark],
-  })
-  return row ? Number(row.value) : 0
 }
 
 interface Step {

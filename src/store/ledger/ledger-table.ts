@@ -14,9 +14,9 @@ const sqlTypes: Readonly<Record<ColumnKind, string>> = {
   number: 'double precision',
 }
 
-/** The table with the columns of the first version. */
+/** The table as the baseline makes it. */
 export function createTableText(): string {
-  const columns = columnList.filter(column => column.since === 1)
+  const columns = columnList.filter(column => column.since === undefined)
   const definitions = columns.map(column => {
     const constraint = column.name === 'request_id' ? ' primary key' : column.nullable ? '' : ' not null'
     return `${column.name} ${sqlTypes[column.kind]}${constraint}`
@@ -37,10 +37,8 @@ function addColumnText(column: LedgerColumn & { readonly name: string }): string
   return `alter table ledger add column ${column.name} ${sqlTypes[column.kind]}${constraint}`
 }
 
-/** The versions of the database, after the first, that brought columns. */
-export const columnVersions: readonly number[] = [...new Set(columnList.map(column => column.since))].filter(
-  version => version > 1,
-)
+/** The steps of the database, after the baseline, that bring columns. */
+export const columnVersions: readonly number[] = [...new Set(columnList.flatMap(column => column.since ?? []))]
 
 /** The columns' names, as they stand in an insertion. */
 export function namesOf(columns: typeof columnList): string {

@@ -1,6 +1,6 @@
-/** What calls use beside plain tokens: exact in the row, free for calls without it; older data stays readable. */
+/** What calls use beside plain tokens: exact in the row, free for calls without it. */
 import { afterEach, describe, expect, test } from 'bun:test'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { columnIndex, columnList } from '../../core/ledger/ledger-columns.ts'
@@ -8,18 +8,11 @@ import type { LedgerRow } from '../../core/ledger/ledger-columns.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
-import { createSegmentFile, segmentPath, SegmentWriter } from './journal/journal.ts'
-import { markPredecessorStored } from './journal/segment-header.ts'
 import { exampleRow, intentOf } from './ledger-fixture.ts'
-import { decodeRecord, encodeSettlement, firstColumns } from './journal/ledger-record.ts'
+import { decodeRecord, encodeSettlement, usualColumns } from './journal/ledger-record.ts'
 import type { ColumnValue } from './journal/ledger-record.ts'
 import { openLedger } from './ledger.ts'
 import type { JournalledLedger } from './ledger.ts'
-import { migrate } from '../database/migrate.ts'
-import { first } from '../database/migrations/0001-keys-and-ledger.ts'
-import { second } from '../database/migrations/0002-responses.ts'
-import { third } from '../database/migrations/0003-files.ts'
-import { fourth } from '../database/migrations/0004-assistants.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 
@@ -37,14 +30,6 @@ const every = {
 }
 const unitNames = Object.keys(every) as (keyof typeof every)[]
 const none = Object.fromEntries(unitNames.map(name => [name, null])) as { [Name in keyof typeof every]: null }
-
-/** As the version before units wrote them: text, not made by the program under test. */
-const oldIntent = (id: string) =>
-  `[0,"${id}",1763710000000,"/v1/chat/completions","chat","small-model","key-1","user-1","team-1",true]`
-const oldSettlement = (id: string) =>
-  `[1,"${id}",1763710000000,"/v1/chat/completions","chat","success",200,null,"small-model","deployment-1",` +
-  '"some-provider","small-model-2026","key-1","team a","user-1","team-1",null,true,12,345,null,0,7,"upstream",' +
-  '"123456789",1234.567,12.5,2,"2001:db8::1","test/1.0"]'
 
 const cleanups: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -81,23 +66,6 @@ async function open(place: Place, problems: string[] = []): Promise<JournalledLe
 function record(ledger: JournalledLedger, row: LedgerRow): void {
   ledger.begin(intentOf(row))
   ledger.settle(row)
-}
-
-/** The shape and the rows that the version before left behind. */
-async function makeOldDatabase({ sql, kind }: Database, rows: readonly string[]): Promise<void> {
-  await sql.unsafe('create table migrations (id integer primary key, name text not null)')
-  for (const { id, name, up } of [first, second, third, fourth]) {
-    await up(sql, kind)
-    await sql`insert into migrations (id, name) values (${id}, ${name})`
-  }
-  const names = firstColumns.map(column => column.name)
-  for (const row of rows) {
-    const values = (JSON.parse(row) as unknown[])
-      .slice(1)
-      .map(value => (typeof value === 'boolean' ? Number(value) : value))
-    const places = values.map((_, at) => `$${at + 1}`)
-    await sql.unsafe(`insert into ledger (${names.join(', ')}) values (${places.join(', ')})`, values)
-  }
 }
 
 for (const server of testServers('units in the ledger'))
@@ -163,53 +131,6 @@ for (const server of testServers('units in the ledger'))
       expect((await ledger.query({ limit: 100 })).rows).toEqual([{ ...hostile, ...storable }, after])
       expect(problems).toEqual([])
     })
-
-    test('upgraded after kill -9: rows, journal and open calls of the version before are all there', async () => {
-      const place = await makePlace(server.create)
-      const ids = ['stored', 'journalled', 'open-in-journal', 'open-in-list'].map(name => `0195-${name}`)
-      const [stored, journalled, openInJournal, openInList] = ids as [string, string, string, string]
-      await makeOldDatabase(place.database, [oldSettlement(stored)])
-      mkdirSync(place.journal)
-      const start = '1700000000000-1-dead'
-      const path = segmentPath(place.journal, { start, sequence: 3 })
-      createSegmentFile(path, { bytes: 65_536, durable: false })
-      markPredecessorStored(path)
-      const writer = new SegmentWriter(path, 3)
-      // The first was in the database already when its process died: nothing may be there twice.
-      for (const text of [
-        oldSettlement(stored),
-        oldIntent(openInJournal),
-        oldIntent(journalled),
-        oldSettlement(journalled),
-      ])
-        writer.append(text)
-      const listed = { ...intentOf(exampleRow({ request_id: openInList })) }
-      writeFileSync(join(place.journal, `${start}.open.json`), JSON.stringify([listed]))
-
-      await migrate(place.database)
-      const problems: string[] = []
-      const ledger = await open(place, problems)
-      const fresh = exampleRow({ images: 2 })
-      record(ledger, fresh)
-      const rows = new Map((await ledger.query({ limit: 100 })).rows.map(row => [row.request_id, row]))
-      const settled = exampleRow()
-      for (const id of [stored, journalled]) expect(rows.get(id)).toEqual({ ...settled, request_id: id })
-      for (const id of [openInJournal, openInList])
-        expect(rows.get(id)).toMatchObject({
-          ...none,
-          outcome: 'interrupted',
-          usage_source: 'none',
-          cost_nano_usd: null,
-          input_tokens: null,
-          key_id: 'key-1',
-        })
-      expect(rows.get(fresh.request_id)).toEqual(fresh)
-      expect(rows.size).toBe(5)
-      await ledger.close()
-      expect(problems).toEqual([])
-      // Nothing was taken for damage and put aside.
-      expect(readdirSync(place.journal)).toEqual([])
-    })
   })
 
 test('a settlement is two lines: what is its own, and what the calls of its key have in common', () => {
@@ -252,36 +173,18 @@ test('each unit alone is enough to be written, and comes back in its place', () 
   }
 })
 
-test('a record of any version since the first is read; a longer or shorter one is none', () => {
-  const row = exampleRow(every)
-  // Before places were written, a record had the values of all columns of its version.
-  const fields: unknown[] = [1, ...columnList.map(({ name }) => row[name])]
-  for (let length = firstColumns.length + 1; length <= fields.length; length++) {
-    const decoded = decodeRecord(JSON.stringify(fields.slice(0, length)))
-    const values = decoded?.kind === 'settlement' ? decoded.values : []
-    expect(values.length).toBe(columnList.length)
-    for (const [at, value] of values.entries())
-      if (columnList[at]!.name !== 'stream')
-        expect(value).toBe(at + 1 < length ? (row[columnList[at]!.name] as number) : null)
-  }
-  for (const wrong of [fields.slice(0, firstColumns.length), [...fields, 1], [1], [], [2, ...fields.slice(1)]])
-    expect(decodeRecord(JSON.stringify(wrong))).toBeUndefined()
-})
-
 test('a record names the places of later values, few as they are; of places that are none it is no record', () => {
   const row = exampleRow({ images: 2, cost_source: 'prices', request_tags: ['a'] })
   const later = ['images', 'request_tags', 'cost_source'] as const
   const places = later.flatMap(name => [columnIndex(name), row[name]])
-  // Of one line, as the version before wrote them, and of two.
-  const oneLine = (...list: unknown[]) => `${oldSettlement('0195-x').slice(0, -1)},${JSON.stringify(list)}]`
   const [own, shared] = encodeSettlement(exampleRow({ request_id: '0195-x' })).split('\n') as [string, string]
   const inOwn = (...list: unknown[]) => `${own.slice(0, -1)},${JSON.stringify(list)}]\n${shared}`
   const inShared = (...list: unknown[]) => `${own}\n${shared.slice(0, -1)},${JSON.stringify(list)}]`
   const expected = decodeRecord(encodeSettlement({ ...row, request_id: '0195-x' }))
   expect(expected).toMatchObject({ kind: 'settlement', id: '0195-x' })
-  for (const withPlaces of [oneLine, inOwn, inShared]) {
+  for (const withPlaces of [inOwn, inShared]) {
     expect(decodeRecord(withPlaces(...places))).toEqual(expected)
-    for (const wrong of [columnList.length, firstColumns.length - 1, -1, 0, 1.5, '30', null])
+    for (const wrong of [columnList.length, usualColumns.length - 1, -1, 0, 1.5, '30', null])
       expect(decodeRecord(withPlaces(wrong, 1))).toBeUndefined()
   }
 })
@@ -291,6 +194,7 @@ test('two lines of which one is none of ours are no record', () => {
   const longer = (line: string) => `${line.slice(0, -1)},1,2]`
   for (const [first, second] of [
     [own, ''],
+    ['', shared],
     [own, '[]'],
     [own, '{}'],
     [own, longer(shared)],

@@ -12,7 +12,7 @@ import type { JournalPosition } from './journal/journal.ts'
 import { LedgerMaintenance, maintenanceIntervalMs } from './ledger-maintenance.ts'
 import type { LedgerReply, LedgerWriterSettings } from './ledger-messages.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { decodeRecord, firstColumns, interruptedValues } from './journal/ledger-record.ts'
+import { decodeRecord, usualColumns, interruptedValues } from './journal/ledger-record.ts'
 import type { ColumnValue } from './journal/ledger-record.ts'
 import { ownPriority } from '../../platform/thread-priority.ts'
 import { RefusedRowFile } from './journal/refused-rows.ts'
@@ -45,8 +45,8 @@ const retryMsMin = 100
 /** So soon a database that is back takes rows again, and readiness says so. */
 const retryMsMax = 1000
 
-const startedAt = firstColumns.findIndex(column => column.name === 'started_at_ms')
-const durationAt = firstColumns.findIndex(column => column.name === 'duration_ms')
+const startedAt = usualColumns.findIndex(column => column.name === 'started_at_ms')
+const durationAt = usualColumns.findIndex(column => column.name === 'duration_ms')
 
 /** What one look at the journal has brought. */
 interface StoredRound {

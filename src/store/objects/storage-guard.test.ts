@@ -7,7 +7,6 @@ import { masterKeyId } from '../../core/caller.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import { guardOf, testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
-import { seventh } from '../database/migrations/0007-stored-totals.ts'
 import { openDatabase, toNumber } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { createAssistantStore } from './assistants.ts'
@@ -150,26 +149,6 @@ for (const server of testServers('storage quotas'))
       await kept.delete('key', 'q')
       await files.delete('f')
       expect(await totals()).toEqual([])
-    })
-
-    test('what was stored before the totals is counted by the migration', async () => {
-      const { assistants, files, responses: kept } = storesOf(database)
-      await assistants.insert([object('a'), object('b', { keyId: 'other' })])
-      await kept.save(response('r'))
-      await files.put(file('f'))
-      const before = await totals()
-      for (const table of ['responses', 'assistant_objects', 'upstream_files'])
-        for (const when of ['insert', 'update', 'delete']) {
-          const name = `${table}_total_${when}`
-          const on = server.name === 'Postgres' ? ` on ${table}` : ''
-          await database.sql.unsafe(`drop trigger ${name}${on}`)
-          if (on) await database.sql.unsafe(`drop function ${name}`)
-        }
-      await database.sql.unsafe('drop table stored_totals')
-      await seventh.up(database.sql, database.kind)
-      expect(await totals()).toEqual(before)
-      await assistants.delete('a')
-      expect(await totals()).toEqual(await counted())
     })
 
     test('many at once store exactly the quota, over all replicas, and deleting frees', async () => {

@@ -1,15 +1,11 @@
 import { expect, test } from 'bun:test'
 import { SQL } from 'bun'
-import { fiftySeventh } from '../database/migrations/0057-raises-and-surveys.ts'
+import { tenancyStatements } from '../database/baseline/tenancy.ts'
 import { Where } from './where.ts'
 
 test('a list of what has a budget reads the partial index, in the order of its pages', async () => {
   const sql = new SQL('sqlite::memory:')
-  const budget = 'max_budget_nano_usd text, soft_budget_nano_usd text, model_max_budget text, budget_id text'
-  const columns = `id text, user_id text, created_at_ms bigint, member_max_budget_nano_usd text, ${budget}`
-  const tables = ['virtual_keys', 'organizations', 'teams', 'users', 'customers', 'tags', 'memberships', 'budgets']
-  for (const table of tables) await sql.unsafe(`create table ${table} (${columns})`)
-  await fiftySeventh.up(sql, 'sqlite')
+  for (const text of tenancyStatements) await sql.unsafe(text)
   const plans: string[] = []
   const explaining = {
     unsafe: async (text: string, values: unknown[]) => {

@@ -6,17 +6,7 @@ import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
 import type { SpendKind, SpendReset } from '../../core/tenancy/tenancy-store.ts'
 import { addBudgetText } from '../ledger/sums/budget-spend.ts'
 import { totals } from '../ledger/sums/rollup-derived.ts'
-import { unfilledTotals } from '../ledger/sums/rollup-fill.ts'
 import { Where } from './where.ts'
-
-/** The table with the sums by day of each kind, in the scope of its name, where there are no totals yet. */
-const tables: Readonly<Record<SpendKind, string>> = {
-  key: 'ledger_daily',
-  user: 'ledger_daily_spend',
-  team: 'ledger_daily_spend',
-  customer: 'ledger_daily',
-  tag: 'ledger_daily_spend',
-}
 
 /** Nano-dollars by id, of all calls in the sums, less what was reset; ids without any are missing. */
 export async function spentOf(sql: SQL, kind: SpendKind, ids: readonly string[]): Promise<Map<string, bigint>> {
@@ -24,9 +14,7 @@ export async function spentOf(sql: SQL, kind: SpendKind, ids: readonly string[])
   const where = new Where()
   where.equal('scope', kind)
   where.among('entity', [...new Set(ids)])
-  const { text, values } = unfilledTotals
-  const areTotalsMissing = ((await sql.unsafe(text, [...values])) as unknown[]).length > 0
-  const rows = await where.sums(sql, areTotalsMissing ? tables[kind] : totals.name, 'entity', 'cost_nano_usd')
+  const rows = await where.sums(sql, totals.name, 'entity', 'cost_nano_usd')
   const offsets = await offsetsOf(sql, kind, ids)
   const sums = new Map(rows.map(({ name, total }) => [name, BigInt(total)]))
   // What was spent before at another gateway is a negative offset, and counts without a call, too.

@@ -4,19 +4,24 @@
  * A settlement is two lines: what is its own (ids, times, counts, amounts), and what calls of one key to one model have
  * in common, which is written and read once for many of them (docs/decisions/0071).
  */
-import { columnList, intentColumnList, interruptedRow, missingValue } from '../../../core/ledger/ledger-columns.ts'
+import {
+  columnList,
+  intentColumnList,
+  interruptedRow,
+  missingValue,
+  usualColumnCount,
+} from '../../../core/ledger/ledger-columns.ts'
 import type { LedgerColumn, LedgerIntent, LedgerRow } from '../../../core/ledger/ledger-columns.ts'
 
 /** A value as it is bound to a column. Booleans are 0 and 1, decimals are text, lists are JSON. */
 export type ColumnValue = string | number | null
 
 /**
- * The columns that every settlement has. Of those of later versions a list of its own stands behind them: the position
- * in `columnList` and the value of each that is not missing (`missingValue`), which are few. No such list = none is
- * there.
+ * The columns that every settlement has. Of all others a list of its own stands behind them: the position in
+ * `columnList` and the value of each that is not missing (`missingValue`), which are few. No such list = none is there.
  */
-export const firstColumns = columnList.filter(column => column.since === 1)
-const laterColumns = columnList.filter(column => column.since > 1)
+export const usualColumns = columnList.slice(0, usualColumnCount)
+const occasionalColumns = columnList.slice(usualColumnCount)
 /** Their values where a record does not have them, in the order of `columnList`. */
 export const missingValues: readonly ColumnValue[] = columnList.map(column => storableValue(null, column))
 
@@ -42,22 +47,20 @@ const decimalMax = 2n ** 63n - 1n
 const decimalMaxDigits = String(decimalMax).length
 
 const intentMark = 0
-/** Of records of one line, which earlier versions wrote: all values in the order of `columnList`. */
-const lineMark = 1
 const settlementMark = 2
 const intentStart = `[${intentMark},"`
 
 /**
  * Whether calls of one key to one model may be alike in a column. It follows from the kind, which a released column
- * keeps: the lists of `firstColumns` in a record never change.
+ * keeps: the lists of `usualColumns` in a record never change.
  */
 function isShared({ kind, name }: (typeof columnList)[number]): boolean {
   const isText = kind === 'text' || kind === 'list' || kind === 'boolean' || kind === 'integer32'
   return isText && name !== 'request_id' && name !== 'session_id'
 }
 
-const ownColumns = firstColumns.filter(column => !isShared(column))
-const sharedColumns = firstColumns.filter(isShared)
+const ownColumns = usualColumns.filter(column => !isShared(column))
+const sharedColumns = usualColumns.filter(isShared)
 const positionsOf = (columns: typeof columnList) => columns.map(column => columnList.indexOf(column))
 const [ownPositions, sharedPositions] = [positionsOf(ownColumns), positionsOf(sharedColumns)]
 
@@ -67,9 +70,9 @@ const sharedIntentColumns = intentColumnList.filter(isShared)
 const intentColumnsInRecord = [...ownIntentColumns.slice(0, 2), ...sharedIntentColumns, ...ownIntentColumns.slice(2)]
 const sharedIntentFields = compileFields<LedgerIntent>(sharedIntentColumns)
 const ownFields = compileFields<LedgerRow>(ownColumns, [settlementMark])
-const ownLaterFields = compileLaterFields(laterColumns.filter(column => !isShared(column)))
+const ownOccasionalFields = compileOccasionalFields(occasionalColumns.filter(column => !isShared(column)))
 const sharedFields = compileFields<LedgerRow>(sharedColumns)
-const sharedLaterFields = compileLaterFields(laterColumns.filter(isShared))
+const sharedOccasionalFields = compileOccasionalFields(occasionalColumns.filter(isShared))
 
 /**
  * Compiles `row => [...before, row.request_id, ...]`. Reading the fields in a loop takes 0.3 us more, as much as
@@ -81,7 +84,7 @@ function compileFields<Row>(columns: typeof columnList, before: readonly number[
 }
 
 /** Compiles `row => [30, row.images, ...]` of what is there; undefined = nothing is. */
-function compileLaterFields(columns: typeof columnList): (row: LedgerRow) => unknown[] | undefined {
+function compileOccasionalFields(columns: typeof columnList): (row: LedgerRow) => unknown[] | undefined {
   const lines = columns.map(column => {
     const value = `row.${column.name}`
     const missing = JSON.stringify(missingValue(column))
@@ -143,7 +146,7 @@ const sharedTexts = new SharedTexts<LedgerRow>(columnList.filter(isShared), row 
 /** Two lines of JSON, at most 64 KiB of UTF-8. `JSON.stringify` of a list costs 0.3 us, of the object 0.5 us. */
 export function encodeSettlement(row: LedgerRow): string {
   const fields = ownFields(row)
-  const later = ownLaterFields(row)
+  const later = ownOccasionalFields(row)
   if (later) fields.push(later)
   const text = `${JSON.stringify(fields)}\n${sharedTexts.of(row)}`
   if (text.length <= recordLengthMax) return text
@@ -152,7 +155,7 @@ export function encodeSettlement(row: LedgerRow): string {
 
 function sharedList(row: LedgerRow): unknown[] {
   const fields = sharedFields(row)
-  const later = sharedLaterFields(row)
+  const later = sharedOccasionalFields(row)
   if (later) fields.push(later)
   return fields
 }
@@ -177,7 +180,7 @@ export function decodeRecord(text: string): LedgerRecord | undefined {
   // The checksum has proven the record whole; an id with an escape is no id of this program.
   if (plainId > 0) return { kind: 'intent', id: text.slice(intentStart.length, plainId) }
   const lineEnd = text.indexOf('\n')
-  const values = lineEnd > 0 ? valuesOfLines(text.slice(0, lineEnd), text.slice(lineEnd + 1)) : valuesOfLine(text)
+  const values = lineEnd > 0 ? valuesOfLines(text.slice(0, lineEnd), text.slice(lineEnd + 1)) : undefined
   return values && { kind: 'settlement', id: String(values[0]), values }
 }
 
@@ -225,7 +228,7 @@ function readColumns(
   const areTextsClean = isClean(text)
   for (let at = 0; at < positions.length; at++)
     values[positions[at]!] = storableValue(list[from + at], columnList[positions[at]!]!, areTextsClean)
-  return readLaterColumns(later, values, areTextsClean)
+  return readOccasionalColumns(later, values, areTextsClean)
 }
 
 const noPositions: readonly unknown[] = []
@@ -233,25 +236,11 @@ const noPositions: readonly unknown[] = []
 /** NUL and lone surrogates are escaped in JSON: without an escape the texts need not be searched for them. */
 const isClean = (text: string): boolean => !text.includes('\\u')
 
-/** Of a settlement in one line, in the order of `columnList`. */
-function valuesOfLine(text: string): readonly ColumnValue[] | undefined {
-  const list = parseList(text)
-  if (list?.[0] !== lineMark) return undefined
-  const later = list.at(-1)
-  const hasPlaces = list.length === firstColumns.length + 2 && Array.isArray(later)
-  const count = hasPlaces ? firstColumns.length : list.length - 1
-  // One in between was written before the last columns were there.
-  if (count < firstColumns.length || count > columnList.length) return undefined
-  const [values, areTextsClean] = [missingValues.slice(), isClean(text)]
-  for (let at = 0; at < count; at++) values[at] = storableValue(list[at + 1], columnList[at]!, areTextsClean)
-  return !hasPlaces || readLaterColumns(later, values, areTextsClean) ? values : undefined
-}
-
 /** Each value at the position before it; false = a newer version has more columns, or the list is none of ours. */
-function readLaterColumns(later: readonly unknown[], values: ColumnValue[], areTextsClean: boolean): boolean {
+function readOccasionalColumns(later: readonly unknown[], values: ColumnValue[], areTextsClean: boolean): boolean {
   for (let at = 0; at + 1 < later.length; at += 2) {
     const position: unknown = later[at]
-    if (typeof position !== 'number' || !(position >= firstColumns.length)) return false
+    if (typeof position !== 'number' || !(position >= usualColumns.length)) return false
     const column = columnList[position]
     if (column === undefined) return false
     values[position] = storableValue(later[at + 1], column, areTextsClean)
@@ -268,16 +257,13 @@ function parseList(text: string): readonly unknown[] | undefined {
   }
 }
 
-const firstIntentLength = 1 + intentColumnList.filter(column => column.since === 1).length
+/** Without what it has reserved, which is last. */
+const intentLengthMin = intentColumnList.filter(column => column.since === undefined).length
 
 /** The intent in a record that `decodeRecord` called one; undefined = it is none after all. */
 export function readIntent(record: string): LedgerIntent | undefined {
   const fields = parseList(record)
-  if (
-    fields?.[0] !== intentMark ||
-    fields.length < firstIntentLength ||
-    fields.length > intentColumnsInRecord.length + 1
-  )
+  if (fields?.[0] !== intentMark || fields.length < intentLengthMin || fields.length > intentColumnsInRecord.length + 1)
     return undefined
   const values = intentColumnsInRecord.map((column, at) => [column.name, intentValue(fields[at + 1], column)])
   return Object.fromEntries(values) as unknown as LedgerIntent

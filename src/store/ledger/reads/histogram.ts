@@ -6,13 +6,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CallHistogram, HistogramBar } from '../../../core/ledger/call-histogram.ts'
 import type { HistogramQuery } from '../../../core/ledger/ledger.ts'
 import type { UsageGroup, UsageQuery } from '../../../core/ledger/usage-report.ts'
-import { readUsage } from '../sums/usage-query.ts'
-import { hitConditions } from './hit-conditions.ts'
+import { readUsage, usageStatement } from '../sums/usage-query.ts'
 import type { LedgerSource, LedgerStatement } from '../ledger-database.ts'
 import { lookedAtMax, visibleCondition } from './ledger-query.ts'
-import { NewestCounted, newestText } from './newest-counted.ts'
-import { storableParameter } from './storable-parameter.ts'
-import { testedConditions } from './tested-conditions.ts'
+import { hitConditions, storableParameter, testedConditions } from './conditions.ts'
+import type { TestedCondition } from './conditions.ts'
 import { dayMs } from '../../../lib/clock.ts'
 
 /** What may be read for one histogram: entries of an index alone, and those whose rows are looked at too. */
@@ -41,9 +39,6 @@ const anyCall: Condition = { columns: [], text: () => '1 = 1' }
 /** Calls that have all of the conditions. The first is found in its index, the others are looked at in its rows. */
 type Part = readonly Condition[]
 
-/** The statement that reads sums of days. */
-type SumsOf = (query: UsageQuery) => Promise<LedgerStatement>
-
 interface HistogramRead {
   readonly database: LedgerSource
   readonly parts: Parts
@@ -54,7 +49,6 @@ interface HistogramRead {
 export async function countCalls(
   database: LedgerSource,
   query: HistogramQuery,
-  sumsOf: SumsOf,
   bounds = readBounds,
 ): Promise<CallHistogram> {
   const parts = await chosenParts(database, query)
@@ -66,7 +60,7 @@ export async function countCalls(
   const byDay = usageQuery(query)
   if (!byDay) return byParts
   const ofDays = new NewestCounted()
-  const groups = await readDays(read, await sumsOf(byDay), query, ofDays)
+  const groups = await readDays(read, usageStatement(byDay), query, ofDays)
   // Calls of a part of a day are counted by another statement than its newest ones.
   const counted = await countDays(query, groups, edges => countBars(read, edges, undefined))
   return { ...counted, ...ofDays.counted(counted.countedFromMs) }
@@ -201,7 +195,7 @@ export async function chosenParts(database: LedgerSource, query: HistogramQuery)
 
 const isFailure = (outcome: string | undefined) => outcome !== undefined && outcome !== 'success'
 
-/** What did not succeed, as the index of failures says it (`migrations/0066-searches.ts`). */
+/** What did not succeed, as the index of failures says it (`database/baseline/ledger.ts`). */
 function failureCondition(outcome: string | undefined): Condition {
   const failures = ['error', 'client_closed', 'upstream_cut', 'interrupted']
   const wanted = isFailure(outcome) ? [outcome!] : failures
@@ -281,4 +275,58 @@ async function countDays(
   const start = firstDay * dayMs > fromMs ? await countRows([{ fromMs, toMs: firstDay * dayMs }]) : undefined
   const counted = [...(start?.bars ?? []), ...whole, ...(end?.bars ?? [])]
   return { bars: counted, countedFromMs: counted[0]?.fromMs ?? toMs, unit: 'day' }
+}
+
+/** Pages that follow the ledger are sent no more than that in some seconds. */
+const newestMax = 1000
+
+interface NewestOfSpan extends Pick<HistogramBar, 'fromMs' | 'toMs'> {
+  readonly limit: number
+}
+
+/**
+ * A table of one row: the ids among the newest `limit` calls of a span that have all conditions, and the first moment
+ * of those that were looked at.
+ */
+function newestText(
+  kind: LedgerSource['kind'],
+  [first, ...others]: readonly TestedCondition[],
+  { fromMs, toMs, limit }: NewestOfSpan,
+  bind: (value: string | number) => string,
+): string {
+  const columns = [...new Set(['request_id', 'started_at_ms', ...others.flatMap(one => one.columns)])]
+  const span = `started_at_ms >= ${bind(fromMs)} and started_at_ms < ${bind(toMs)}`
+  const rows = `select ${columns.join(', ')} from ledger where ${first ? `${first.text(bind)} and ` : ''}${span}
+    order by started_at_ms desc limit ${bind(limit)}`
+  const tested = others.map(one => one.text(bind)).join(' and ')
+  const id = tested === '' ? 'request_id' : `case when ${tested} then request_id end`
+  const list = kind === 'sqlite' ? `json_group_array(${id})` : `cast(json_agg(${id}) as text)`
+  return `(select count(*) as newest_read, min(started_at_ms) as newest_from_ms, ${list} as newest_ids
+    from (${rows}) as newest_rows)`
+}
+
+/** Collects what statements with `newestText` found, newest span first. */
+class NewestCounted {
+  readonly #ids: string[] = []
+  #fromMs: number | undefined
+  #left = newestMax
+
+  /** How many further calls may be looked at; 0 = no more. */
+  get left(): number {
+    return this.#left
+  }
+
+  add(found: Record<string, unknown> | undefined): void {
+    if (!found || this.#left <= 0) return
+    this.#left -= Number(found.newest_read)
+    const ids = JSON.parse(String(found.newest_ids ?? '[]')) as (string | null)[]
+    for (const id of ids) if (id !== null) this.#ids.push(id)
+    // Further calls of the first millisecond may have been left out.
+    if (this.#left <= 0) this.#fromMs = Number(found.newest_from_ms) + 1
+  }
+
+  /** `countedFromMs` = from there on everything was looked at, if there were not too many. */
+  counted(countedFromMs: number): Pick<CallHistogram, 'newestIds' | 'newestFromMs'> {
+    return { newestIds: this.#ids, newestFromMs: this.#fromMs ?? countedFromMs }
+  }
 }

@@ -11,12 +11,10 @@ import type {
   ShownQuery,
 } from '../../../core/ledger/ledger.ts'
 import type { VisibleUsage } from '../../../core/ledger/usage-report.ts'
-import { hitConditions } from './hit-conditions.ts'
 import { shownCall } from '../../../core/ledger/shown-call.ts'
 import type { LedgerSource, LedgerStatement } from '../ledger-database.ts'
 import { selectedNames } from '../ledger-table.ts'
-import { storableParameter } from './storable-parameter.ts'
-import { testedConditions } from './tested-conditions.ts'
+import { hitConditions, storableParameter, testedConditions } from './conditions.ts'
 
 const pageRowsMax = 1000
 

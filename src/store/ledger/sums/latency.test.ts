@@ -3,8 +3,6 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { latencyBucketOf } from '../../../core/ledger/latency.ts'
 import type { LatencyGroup } from '../../../core/ledger/latency.ts'
 import type { LedgerRow } from '../../../core/ledger/ledger-columns.ts'
-import { migrate } from '../../database/migrate.ts'
-import { openDatabase } from '../../database/open.ts'
 import { latencyStatement, readLatency } from './latency-query.ts'
 import { openLedgerDatabase } from '../ledger-database.ts'
 import type { LedgerDatabase } from '../ledger-database.ts'
@@ -13,7 +11,7 @@ import type { LedgerPlace } from '../ledger-fixture.ts'
 import { decodeRecord, encodeSettlement } from '../journal/ledger-record.ts'
 import { deleteOldSums, foldLatency } from '../ledger-retention.ts'
 import { rebuildRollup, rollupDifferences } from './rollup-check.ts'
-import { dayMs, hourMs } from '../../../lib/clock.ts'
+import { dayMs } from '../../../lib/clock.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -139,25 +137,5 @@ for (const { name, url } of servers)
       while (await foldLatency(database, firstDay + 3));
       while (await deleteOldSums(database, { firstDay: firstDay + 2, rows: 10 }));
       expect(new Set((await byDay(database)).map(one => one.start))).toEqual(new Set([firstDay + 2]))
-    })
-
-    test('after an upgrade counts are compared from the day after it, and made of earlier days on demand', async () => {
-      const { place, database } = await open(url)
-      const rows = mixedRows(60)
-      await insert(database, rows)
-      await database.change(
-        ['drop table ledger_latency', 'delete from migrations where id = 98'].map(text => ({ text, values: [] })),
-      )
-      const migrated = await openDatabase(place.databaseUrl)
-      await migrate(migrated)
-      await migrated.close()
-      expect(await rollupDifferences(database, firstDay)).toEqual([])
-      const next = exampleRow({ started_at_ms: (firstDay + 3) * dayMs + hourMs })
-      const again = await openLedgerDatabase(place.databaseUrl)
-      cleanups.push(() => again.close())
-      await insert(again, [next])
-      expect(await rollupDifferences(again, firstDay + 3)).toEqual([])
-      for (const day of [0, 1, 2]) await rebuildRollup(again, firstDay + day)
-      expect(shown(await byDay(again))).toEqual(countsOf(rows))
     })
   })

@@ -2,11 +2,10 @@
 import type { UsageScope } from '../../../core/ledger/usage-report.ts'
 import type { LedgerDatabase, LedgerStatement } from '../ledger-database.ts'
 import { addLatencyText, deleteLatencyText, expectedLatencyText, storedLatencyText } from './latency-table.ts'
-import { firstLatencyDay, firstWholeDay } from '../ledger-retention.ts'
+import { firstWholeDay } from '../ledger-retention.ts'
 import { derivedColumns, derivedTables, expectedDerivedText } from './rollup-derived.ts'
 import type { DerivedScope } from './rollup-derived.ts'
-import { refillStatements } from './rollup-fill.ts'
-import { counted, lockRows } from './rollup-totals.ts'
+import { counted, lockRows, refillStatements } from './rollup-totals.ts'
 import { addRollupText, expectedRollupText, rollupColumns, rollupScopes } from './rollup-table.ts'
 import type { DaySpan } from './rollup-table.ts'
 import { dayMs } from '../../../lib/clock.ts'
@@ -71,9 +70,8 @@ export async function rollupDifferences(database: LedgerDatabase, day: number): 
         expected: expectedDerivedText(kind, table, scope),
       })),
     ),
+    { scope: 'latency', stored: storedLatencyText(), expected: expectedLatencyText() },
   ]
-  if (day >= (await firstLatencyDay(database)))
-    compared.push({ scope: 'latency', stored: storedLatencyText(), expected: expectedLatencyText() })
   const found: RollupDifference[] = []
   for (const { scope, stored, expected } of compared) {
     // One statement: it sees rows and sums of one moment.
@@ -106,12 +104,5 @@ export async function rebuildRollup(database: LedgerDatabase, day: number): Prom
     statement(deleteLatencyText),
     ...refillStatements(day),
     statement(addLatencyText(expectedLatencyText())),
-    statement('delete from ledger_daily_pending where day = $1'),
   ])
-}
-
-/** The newest day whose sums have to be made from rows that were stored before there were sums. */
-export async function pendingDay(database: LedgerDatabase): Promise<number | undefined> {
-  const [found] = await database.select({ text: 'select max(day) as day from ledger_daily_pending', values: [] })
-  return found?.day == null ? undefined : Number(found.day)
 }

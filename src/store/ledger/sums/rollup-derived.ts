@@ -46,7 +46,7 @@ export const dailySpend: DerivedTable = {
 }
 
 /** What an entity used on a day, by what was called: without keys, few rows for entities of many keys. */
-export const dailyCalls: DerivedTable = {
+const dailyCalls: DerivedTable = {
   name: 'ledger_daily_calls',
   scopes: ['team', 'organization', 'tag', 'tags', 'customers'],
   key: ['scope', 'entity', 'day', 'model', 'provider', 'upstream_model', 'route'],

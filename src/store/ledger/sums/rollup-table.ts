@@ -89,7 +89,6 @@ export function createRollupTexts(kind: Database['kind']): string[] {
     'create index ledger_daily_organization on ledger_daily (organization_id, scope, day)',
     // Of a key too: it is the entity of its scope.
     'create index ledger_daily_entity on ledger_daily (scope, entity, day)',
-    'create table ledger_daily_pending (day integer primary key)',
   ]
 }
 

@@ -6,10 +6,9 @@
 import type { TopSpenders, TopSpendersQuery, UsageField, UsageScope } from '../../../core/ledger/usage-report.ts'
 import type { Database } from '../../database/open.ts'
 import type { LedgerDatabase, LedgerSource } from '../ledger-database.ts'
-import { storableParameter } from '../reads/storable-parameter.ts'
+import { storableParameter } from '../reads/conditions.ts'
 import { totals } from './rollup-derived.ts'
 import type { DerivedScope } from './rollup-derived.ts'
-import { areTotalsFilled } from './rollup-fill.ts'
 import { dayMs } from '../../../lib/clock.ts'
 
 /** Entities that are kept for a day and field. */
@@ -50,13 +49,18 @@ function spentOf(scope: 'user' | 'team' | 'tag'): string {
   return `select entity, cost_nano_usd as cost from ledger_daily_spend where scope = '${scope}' and day = $1`
 }
 
-/** The table, and that of the days that are in it. */
+/**
+ * The table, that of the days that are in it, and `ledger_daily_top_keys`: the keys of one entity that spent most on a
+ * day, only of entities with many sums on it.
+ */
 export function createTopTexts(kind: Database['kind']): string[] {
   const [integer, options] = kind === 'sqlite' ? ['integer', 'strict, without rowid'] : ['bigint', '']
   return [
     `create table ledger_daily_top (scope text not null, field text not null, day integer not null,
       entity text not null, cost_nano_usd ${integer} not null, primary key (scope, field, day, entity)) ${options}`,
     `create table ledger_daily_ranked (day integer primary key, ranked_at_ms ${integer} not null)`,
+    `create table ledger_daily_top_keys (scope text not null, entity text not null, day integer not null,
+      key_id text not null, cost_nano_usd ${integer} not null, primary key (day, scope, entity, key_id)) ${options}`,
   ]
 }
 
@@ -67,12 +71,6 @@ const owners = {
   organization: { scope: 'key', column: 'organization_id' },
   tag: { scope: 'tag', column: 'entity' },
 } as const satisfies Readonly<Record<string, { readonly scope: UsageScope; readonly column: UsageField }>>
-
-/** The keys of one entity that spent most on a day; only of entities with many sums on it. */
-export const createTopKeysText = (kind: Database['kind']): string =>
-  `create table ledger_daily_top_keys (scope text not null, entity text not null, day integer not null,
-    key_id text not null, cost_nano_usd ${kind === 'sqlite' ? 'integer' : 'bigint'} not null,
-    primary key (day, scope, entity, key_id)) ${kind === 'sqlite' ? 'strict, without rowid' : ''}`
 
 /** `$1` = the day. */
 function topKeysText({ scope, column }: (typeof owners)[keyof typeof owners]): string {
@@ -201,7 +199,7 @@ async function topOf(database: LedgerSource, { scope, field, firstDay, lastDay }
 /** Those that spent most on all kept days, as long as none is chosen for the days of the span. */
 async function topOfAllDays(database: LedgerSource, { scope, field }: TopSpendersQuery): Promise<string[]> {
   const total = totalScopes[scope === 'key' ? field : scope]
-  if (total === undefined || !(await areTotalsFilled(database))) return []
+  if (total === undefined) return []
   const rows = await database.select({
     text: `select entity from ${totals.name} where scope = $1 order by cost_nano_usd desc, entity limit ${keptMax}`,
     values: [total],

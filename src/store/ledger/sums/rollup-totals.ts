@@ -1,28 +1,32 @@
 /**
  * Table `ledger_totals`: what each key, user, team, tag and customer used on all days that are kept, so that an index
- * finds those that spent most. Rows of calls add to it; what changes sums of before (an upgrade, a day that is made
- * anew or deleted) takes off what was there and adds what is there then.
+ * finds those that spent most. Rows of calls add to it; a day that is made anew, or deleted, takes off what was there
+ * and adds what is there then.
  */
 import type { LedgerDatabase, LedgerStatement } from '../ledger-database.ts'
-import { dailySpend, derivedColumns, totals } from './rollup-derived.ts'
+import { addDerivedText, dailySpend, derivedColumns, derivedTables, summedText, totals } from './rollup-derived.ts'
 import type { DerivedScope } from './rollup-derived.ts'
 import { sumNames } from './rollup-table.ts'
+
+/** Makes all sums by entity of a day anew: statements of a transaction in which no rows are stored. */
+export const refillStatements = (day: number): LedgerStatement[] =>
+  derivedTables.flatMap(table =>
+    table.scopes.flatMap(scope =>
+      counted(
+        table.name,
+        'scope = $1 and day = $2',
+        [scope, day],
+        [
+          { text: `delete from ${table.name} where scope = $1 and day = $2`, values: [scope, day] },
+          { text: addDerivedText(table, summedText(table, scope, 'ledger_daily', 'and day = $1')), values: [day] },
+        ],
+      ),
+    ),
+  )
 
 /** The table whose sums are added up, in which the scope has the same name. */
 const sourceOf = (scope: DerivedScope): string =>
   scope === 'key' || scope === 'customer' ? 'ledger_daily' : dailySpend.name
-
-/** Scopes that have to be made, from which entity on. */
-export const createUnfilledTotalsText =
-  'create table ledger_totals_unfilled (scope text primary key, entity text not null)'
-
-/** Makes these scopes anew: step by step, by the ledger's worker. */
-export const refillTotalsText = (scopes: readonly DerivedScope[] = totals.scopes): string =>
-  `insert into ledger_totals_unfilled (scope, entity) values ${scopes.map(scope => `('${scope}', '')`).join(', ')}
-    on conflict (scope) do update set entity = excluded.entity`
-
-/** Entities of a step. */
-const stepEntities = 200
 
 /** New rows wait for the end of the transaction. On SQLite it has the only write lock. */
 export const lockRows = ({ kind }: LedgerDatabase): LedgerStatement[] =>
@@ -66,14 +70,21 @@ export function uncounted(table: string, condition: string, values: readonly (st
   ]
 }
 
-/** Makes the totals of some entities anew, if any are due. false = none are. */
-export async function fillTotalsStep(database: LedgerDatabase): Promise<boolean> {
-  const [due] = await database.select({
-    text: 'select scope, entity from ledger_totals_unfilled order by scope limit 1',
-    values: [],
-  })
-  if (!due) return false
-  const [scope, from] = [String(due.scope) as DerivedScope, String(due.entity)]
+/** Entities whose totals are made in one transaction, which new rows wait for. */
+const stepEntities = 200
+
+/** Makes all totals anew, some entities at a time: at every moment each is that of before, or the new one. */
+export async function rebuildTotals(database: LedgerDatabase): Promise<void> {
+  for (const scope of totals.scopes)
+    for (let from: string | undefined = ''; from !== undefined; ) from = await rebuildSomeTotals(database, scope, from)
+}
+
+/** Returns the entity that the next step begins with; undefined = all of the scope are made. */
+async function rebuildSomeTotals(
+  database: LedgerDatabase,
+  scope: DerivedScope,
+  from: string,
+): Promise<string | undefined> {
   const table = sourceOf(scope)
   const [next] = await database.select({
     text: `select max(entity) as entity, count(*) as entities from (select distinct entity from ${table}
@@ -87,20 +98,8 @@ export async function fillTotalsStep(database: LedgerDatabase): Promise<boolean>
     ...lockRows(database),
     { text: `delete from ${totals.name} where ${range}`, values },
     { text: countText(table, '', range), values },
-    to === undefined
-      ? { text: 'delete from ledger_totals_unfilled where scope = $1 and entity = $2', values: [scope, from] }
-      : {
-          text: 'update ledger_totals_unfilled set entity = $3 where scope = $1 and entity = $2',
-          values: [scope, from, to],
-        },
   ])
-  return true
-}
-
-/** Makes all totals anew. */
-export async function rebuildTotals(database: LedgerDatabase): Promise<void> {
-  await database.change([{ text: refillTotalsText(), values: [] }])
-  while (await fillTotalsStep(database));
+  return to
 }
 
 /** How the totals of a scope differ from the sums of their days. */
@@ -112,10 +111,8 @@ interface TotalsDifference {
   readonly missing: number
 }
 
-/** Empty = they are the sums of their days, or are not all made yet. */
+/** Empty = they are the sums of their days. */
 export async function totalsDifferences(database: LedgerDatabase): Promise<TotalsDifference[]> {
-  if ((await database.select({ text: 'select 1 from ledger_totals_unfilled limit 1', values: [] })).length > 0)
-    return []
   const columns = derivedColumns(totals).join(', ')
   const sums = sumNames.map(sum => `cast(sum(${sum}) as bigint) as ${sum}`).join(', ')
   const found: TotalsDifference[] = []

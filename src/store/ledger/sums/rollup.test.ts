@@ -7,7 +7,7 @@ import { exampleRow, makePlace } from '../ledger-fixture.ts'
 import { readRow } from '../reads/ledger-query.ts'
 import { decodeRecord, encodeSettlement } from '../journal/ledger-record.ts'
 import type { ColumnValue } from '../journal/ledger-record.ts'
-import { dayOf, daysWithin, pendingDay, rebuildRollup, rollupDifferences } from './rollup-check.ts'
+import { dayOf, daysWithin, rebuildRollup, rollupDifferences } from './rollup-check.ts'
 import { dayMs } from '../../../lib/clock.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
@@ -202,19 +202,5 @@ for (const { name, url } of servers)
         const [found] = await database.select({ text: 'select * from ledger', values: [] })
         expect(readRow(found!)).toMatchObject({ request_id: 'odd', request_tags: null })
       }
-    })
-
-    test('days of rows from before there were sums are pending until they are summed', async () => {
-      const database = await open(url)
-      await database.insert([stored(exampleRow({ started_at_ms: firstDay * dayMs }))])
-      await database.change([
-        { text: 'delete from ledger_daily', values: [] },
-        { text: 'delete from ledger_daily_spend', values: [] },
-        { text: 'insert into ledger_daily_pending (day) values ($1)', values: [firstDay] },
-      ])
-      expect(await pendingDay(database)).toBe(firstDay)
-      await rebuildRollup(database, firstDay)
-      expect(await pendingDay(database)).toBeUndefined()
-      expect(await allDifferences(database)).toEqual([])
     })
   })

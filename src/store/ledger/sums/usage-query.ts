@@ -2,7 +2,7 @@
 import type { UsageField, UsageGroup, UsageQuery } from '../../../core/ledger/usage-report.ts'
 import type { LedgerStatement } from '../ledger-database.ts'
 import { visibleAlternatives } from '../reads/ledger-query.ts'
-import { storableParameter } from '../reads/storable-parameter.ts'
+import { storableParameter } from '../reads/conditions.ts'
 import { derivedTables, totals } from './rollup-derived.ts'
 import type { DerivedScope } from './rollup-derived.ts'
 import { ownerColumns, rollupColumns, sumNames } from './rollup-table.ts'
@@ -39,9 +39,9 @@ const narrowScopes: Readonly<Record<string, DerivedScope>> = {
 const everyDay = 100_000_000
 const ownerFields: ReadonlySet<string> = new Set(['entity', ...ownerColumns])
 
-/** The fewest rows that have what is requested; undefined = `ledger_daily` alone has it. */
-export function narrowSums({ scope, groups, where, visible, firstDay, lastDay }: UsageQuery): NarrowSums | undefined {
-  if (visible !== undefined) return undefined
+/** The fewest rows that have what is requested; null = `ledger_daily` alone has it. */
+export function narrowSums({ scope, groups, where, visible, firstDay, lastDay }: UsageQuery): NarrowSums | null {
+  if (visible !== undefined) return null
   const fields = [...new Set([...groups, ...Object.keys(where ?? {})])].filter(field => field !== 'day')
   const [owners, called] = [fields.filter(one => ownerFields.has(one)), fields.filter(one => !ownerFields.has(one))]
   const derived = narrowScopes[`${scope} ${owners.join(' ')}`]
@@ -49,24 +49,24 @@ export function narrowSums({ scope, groups, where, visible, firstDay, lastDay }:
   const table = [...(isTotal ? [totals] : []), ...derivedTables].find(
     one => one.scopes.some(name => name === derived) && called.every(field => one.key.some(column => column === field)),
   )
-  return table && derived && { table: table.name, scope: derived, owner: owners[0] as UsageField | undefined }
+  return table && derived ? { table: table.name, scope: derived, owner: owners[0] as UsageField | undefined } : null
 }
 
-/** Throws RangeError for a list of filters that is too long: endpoints bound them. */
-export function usageStatement(query: UsageQuery, narrow?: NarrowSums): LedgerStatement {
+/** Throws RangeError for a list of filters that is too long: endpoints bound them. `narrow` null = `ledger_daily`. */
+export function usageStatement(query: UsageQuery, narrow = narrowSums(query)): LedgerStatement {
   if (narrow?.table === totals.name) return totalsStatement(query, narrow)
   const { firstDay, lastDay } = query
   const values: (string | number)[] = []
   const bind = (value: string | number) => `$${values.push(value)}`
-  const isListed = (narrow !== undefined || query.where?.key_id !== undefined) && lastDay - firstDay < listedDaysMax
+  const isListed = (narrow !== null || query.where?.key_id !== undefined) && lastDay - firstDay < listedDaysMax
   const days = isListed ? Array.from({ length: Math.max(1, lastDay - firstDay + 1) }, (_, at) => firstDay + at) : []
   const conditions = [
     `scope = ${bind(narrow?.scope ?? query.scope)}`,
     ...(isListed ? [`day in (${days.map(bind).join(', ')})`] : [`day >= ${bind(firstDay)}`, `day <= ${bind(lastDay)}`]),
-    ...(narrow !== undefined && narrow.owner === undefined ? ["entity = ''"] : []),
+    ...(narrow !== null && narrow.owner === undefined ? ["entity = ''"] : []),
   ]
   const columnOf = (field: string) => {
-    if (narrow !== undefined) return field === narrow.owner ? 'entity' : field
+    if (narrow !== null) return field === narrow.owner ? 'entity' : field
     // The same in this scope, and in an index.
     return field === 'key_id' && query.scope === 'key' ? 'entity' : field
   }

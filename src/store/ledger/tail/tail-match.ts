@@ -46,7 +46,7 @@ function isVisible(row: LedgerRow, visible: VisibleUsage): boolean {
   })
 }
 
-/** As `hit-conditions.ts`. */
+/** As `hitConditions` of `conditions.ts` says it in SQL. */
 const isHit: Readonly<Record<NonNullable<FollowedRows['hits']>, (row: LedgerRow) => boolean>> = {
   guardrail: ({ guardrails }) => guardrails !== null && /:(mask|block|flag|error)/.test(guardrails),
   cache: ({ cache_hit_kind }) => cache_hit_kind !== null,

@@ -1,16 +1,14 @@
-/** Days from before there were sums by entity, or with rows of a program of before, are filled in steps. */
+/** Sums by entity follow from the daily sums, with every row, with days that are made anew, and with those that are deleted. */
 import { afterEach, describe, expect, test } from 'bun:test'
-import { migrate } from '../../database/migrate.ts'
-import { openDatabase } from '../../database/open.ts'
+import { columnIndex } from '../../../core/ledger/ledger-columns.ts'
 import { openLedgerDatabase } from '../ledger-database.ts'
 import type { LedgerDatabase } from '../ledger-database.ts'
 import { exampleRow, makePlace } from '../ledger-fixture.ts'
 import { deleteOldSums } from '../ledger-retention.ts'
 import { decodeRecord, encodeSettlement } from '../journal/ledger-record.ts'
 import { rebuildRollup, rollupDifferences } from './rollup-check.ts'
-import { derivedTables } from './rollup-derived.ts'
-import { areTotalsFilled, fillStep, isFilled, noteMissed } from './rollup-fill.ts'
-import { fillTotalsStep, totalsDifferences } from './rollup-totals.ts'
+import { derivedTables, totals } from './rollup-derived.ts'
+import { rebuildTotals, totalsDifferences } from './rollup-totals.ts'
 import { narrowSums, readUsage, usageStatement } from './usage-query.ts'
 import { dayMs } from '../../../lib/clock.ts'
 
@@ -20,6 +18,7 @@ afterEach(async () => {
 })
 
 const today = 20_000
+const keyAt = columnIndex('key_id')
 const span = { firstDay: today - 3, lastDay: today }
 
 const rows = Array.from({ length: 90 }, (_, at) => {
@@ -44,23 +43,11 @@ const rows = Array.from({ length: 90 }, (_, at) => {
 
 const run = (database: LedgerDatabase, ...texts: string[]) => database.change(texts.map(text => ({ text, values: [] })))
 
-async function fillAll(database: LedgerDatabase): Promise<number> {
-  let steps = 0
-  while (await fillStep(database)) steps++
-  return steps
-}
-
 async function differences(database: LedgerDatabase): Promise<object[]> {
   const found = []
   for (let day = span.firstDay; day <= span.lastDay; day++) found.push(...(await rollupDifferences(database, day)))
   return [...found, ...(await totalsDifferences(database))]
 }
-
-async function fillTotals(database: LedgerDatabase): Promise<void> {
-  while (await fillTotalsStep(database));
-}
-
-const partCount = derivedTables.flatMap(table => table.scopes).length
 
 describe.each([
   ['SQLite', undefined],
@@ -77,99 +64,35 @@ describe.each([
     return database
   }
 
-  test('days from before the step are filled from the daily sums, part by part, the newest first', async () => {
-    const databaseUrl = await place()
-    const before = await openLedgerDatabase(databaseUrl)
-    await before.insert(rows)
-    await run(
-      before,
-      ...[
-        'ledger_daily_spend',
-        'ledger_daily_calls',
-        'ledger_daily_top_keys',
-        'ledger_daily_unfilled',
-        'ledger_totals',
-        'ledger_totals_unfilled',
-      ].map(name => `drop table ${name}`),
-      'delete from migrations where id in (65, 90, 91)',
-    )
-    await before.close()
-    const migrated = await openDatabase(databaseUrl)
-    await migrate(migrated)
-    await migrated.close()
-    const database = await opened(databaseUrl)
-    expect(await isFilled(database, span)).toBe(false)
-    // New rows count once, before their day is filled and after.
-    await database.insert([rows[0]!.with(0, 'new-1')])
-    for (let step = 0; step < partCount; step++) expect(await fillStep(database)).toBe(true)
-    expect(await isFilled(database, { firstDay: today, lastDay: today })).toBe(true)
-    expect(await isFilled(database, span)).toBe(false)
-    await database.insert([rows[0]!.with(0, 'new-2')])
-    expect(await fillAll(database)).toBe(3 * partCount)
-    expect(await isFilled(database, span)).toBe(true)
-    expect(await areTotalsFilled(database)).toBe(false)
-    await database.insert([rows[0]!.with(0, 'new-3')])
-    await fillTotals(database)
-    await database.insert([rows[0]!.with(0, 'new-4')])
-    expect(await areTotalsFilled(database)).toBe(true)
-    expect(await differences(database)).toEqual([])
-  })
-
-  test('rows of a program of before are found, and are in reports at once', async () => {
+  test('they are made anew from the daily sums, some entities at a time, while rows are stored', async () => {
     const database = await opened(await place())
-    await database.insert(rows)
-    await fillTotals(database)
-    expect(await isFilled(database, span)).toBe(true)
-    expect(await noteMissed(database)).toBe(false)
-    // As that program stores a row of today: its sums, and what was spent alone.
-    await run(
-      database,
-      ...["'total'", "'key'"].map(
-        scope => `update ledger_daily set requests = requests + 1 where scope = ${scope} and day = ${today}
-          and model = 'model-0' ${scope === "'key'" ? "and entity = 'key-0'" : ''}`,
-      ),
-    )
-    expect(await isFilled(database, span)).toBe(false)
-    expect(await isFilled(database, { ...span, lastDay: today - 1 })).toBe(true)
-    expect(await noteMissed(database)).toBe(true)
-    expect(await fillAll(database)).toBe(partCount)
-    expect(await areTotalsFilled(database)).toBe(false)
-    await fillTotals(database)
-    expect(await areTotalsFilled(database)).toBe(true)
-    expect(await totalsDifferences(database)).toEqual([])
-    expect(await isFilled(database, span)).toBe(true)
-    expect(await noteMissed(database)).toBe(false)
+    // More keys than a step makes.
+    const more = Array.from({ length: 450 }, (_, at) => rows[0]!.with(0, `more-${at}`).with(keyAt, `many-${at}`))
+    await database.insert([...rows, ...more])
+    expect(await differences(database)).toEqual([])
+    await run(database, ...[...derivedTables, totals].map(({ name }) => `delete from ${name}`))
+    expect(await differences(database)).not.toEqual([])
+    for (let day = span.firstDay; day <= span.lastDay; day++) await rebuildRollup(database, day)
+    const rebuilt = rebuildTotals(database)
+    await database.insert([rows[0]!.with(0, 'meanwhile')])
+    await rebuilt
+    await database.insert([rows[0]!.with(0, 'afterwards')])
+    expect(await differences(database)).toEqual([])
+    const [stored] = await database.select({ text: 'select count(*) as totals from ledger_totals', values: [] })
+    expect(Number(stored!.totals)).toBeGreaterThan(450)
   })
 
   test('totals follow when days are made anew or deleted', async () => {
     const database = await opened(await place())
     await database.insert(rows)
-    await fillTotals(database)
     expect(await totalsDifferences(database)).toEqual([])
     await run(database, `update ledger set cost_nano_usd = 7 where started_at_ms < ${(today - 2) * dayMs}`)
     await rebuildRollup(database, today - 3)
     expect(await totalsDifferences(database)).toEqual([])
-    while (await deleteOldSums(database, { firstDay: today - 1, rows: 5 }))
-      expect(await areTotalsFilled(database)).toBe(true)
+    while (await deleteOldSums(database, { firstDay: today - 1, rows: 5 }));
     expect(await totalsDifferences(database)).toEqual([])
     while (await deleteOldSums(database, { firstDay: today + 1, rows: 500 }));
     expect(await database.select({ text: 'select * from ledger_totals', values: [] })).toEqual([])
-  })
-
-  test('totals of days that a program of before has deleted are made anew', async () => {
-    const database = await opened(await place())
-    await database.insert(rows)
-    await fillTotals(database)
-    expect(await noteMissed(database)).toBe(false)
-    await run(
-      database,
-      ...['ledger_daily', 'ledger_daily_spend'].map(name => `delete from ${name} where day < ${today}`),
-    )
-    expect(await noteMissed(database)).toBe(true)
-    expect(await areTotalsFilled(database)).toBe(false)
-    await fillTotals(database)
-    expect(await totalsDifferences(database)).toEqual([])
-    expect(await noteMissed(database)).toBe(false)
   })
 
   test('a report is the same from the sums by entity as from the daily sums', async () => {
@@ -196,12 +119,12 @@ describe.each([
     ] as const
     for (const part of queries) {
       const query = { ...span, order: 'cost' as const, limit: 1000, ...part }
-      const narrow = narrowSums(query)!
+      expect([part, narrowSums(query)]).not.toEqual([part, null])
       const read = async (statement: ReturnType<typeof usageStatement>) => readUsage(await database.select(statement))
-      const expected = await read(usageStatement(query))
+      const expected = await read(usageStatement(query, null))
       expect(expected.length).toBeGreaterThan(0)
-      expect([part, await read(usageStatement(query, narrow))]).toEqual([part, expected])
+      expect([part, await read(usageStatement(query))]).toEqual([part, expected])
     }
-    expect(narrowSums({ ...span, scope: 'key', groups: ['day', 'key_id'], order: 'day', limit: 1 })).toBeUndefined()
+    expect(narrowSums({ ...span, scope: 'key', groups: ['day', 'key_id'], order: 'day', limit: 1 })).toBeNull()
   })
 })
