@@ -11,6 +11,7 @@ import type { ChatRequest, Part } from '../core/hub/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { GuardrailSettings } from '../core/guardrails.ts'
 import { changeTexts, fixedTextKinds } from '../core/hub/input.ts'
+import { readFiles } from '../core/hub/packed-files.ts'
 import type { CallInput, InputTextKind } from '../core/hub/input.ts'
 import type { AnswerFilter, ChangeAnswerTexts } from '../core/policy.ts'
 import type { Check, CheckParts } from './check.ts'
@@ -68,7 +69,8 @@ export class CallGuards {
     this.#calls.set(call, guarded)
     call.responseHeaders[`${call.models.settings.headerPrefix}-applied-guardrails`] = set.names
     call.guardrails = set.fingerprints
-    const judged = this.#askBefore(call, guarded)
+    const reading = readsQuestion(guarded) ? filesRead(call) : undefined
+    const judged = reading ? reading.then(() => this.#askBefore(call, guarded)) : this.#askBefore(call, guarded)
     return judged instanceof Promise ? judged.then(() => leaveCache(call, guarded)) : leaveCache(call, guarded)
   }
 
@@ -305,9 +307,17 @@ function refuseSplitParts(parts: readonly Part[], guarded: GuardedCall, scanner:
   }
 }
 
+const readsQuestion = ({ guardrails }: GuardedCall): boolean =>
+  guardrails.some(({ settings }) => settings.modes.some(mode => mode !== 'post_call'))
+
+function filesRead(call: Call): Promise<void> | undefined {
+  const input = call.input()
+  return mayHoldFiles(input) && !isBatchFile(input) ? readFiles(input, call.caller.key.id) : undefined
+}
+
 /** Where something looks at the question, and it may have files. */
 function noteUnreadable(call: Call, guarded: GuardedCall): void {
-  if (!guarded.guardrails.some(({ settings }) => settings.modes.some(mode => mode !== 'post_call'))) return
+  if (!readsQuestion(guarded)) return
   const input = call.input()
   if (!mayHoldFiles(input) || isBatchFile(input)) return
   changeTexts(input, (text, kind) => {

@@ -14,9 +14,11 @@ export function textsOf(input: CallInput): { readonly text: string; readonly kin
   return texts
 }
 
+type ChatInput = Extract<CallInput, { readonly kind: 'chat' }>
+
 const isOfOthers = ({ role }: Message): boolean => role === 'user' || role === 'tool'
 
-function textsOfMessages(request: ChatRequest, messages: Message[]): string[] {
+function textsOfMessages({ request, readings }: ChatInput, messages: Message[]): string[] {
   const alone: ChatRequest = {
     model: request.model,
     messages,
@@ -24,7 +26,7 @@ function textsOfMessages(request: ChatRequest, messages: Message[]): string[] {
     includeUsage: false,
     extra: { format: '', fields: {} },
   }
-  return textsOf({ kind: 'chat', request: alone })
+  return textsOf({ kind: 'chat', request: alone, ...(readings && { readings }) })
     .filter(isRead)
     .map(one => one.text)
 }
@@ -61,8 +63,8 @@ export function questionOf(input: CallInput): Subject {
   return {
     stage: 'input',
     texts,
-    contents: all.flatMap(messages => textsOfMessages(request, messages.filter(isOfOthers))),
-    prompt: all.flatMap(messages => textsOfMessages(request, lastTurn(messages))).join('\n'),
+    contents: all.flatMap(messages => textsOfMessages(input, messages.filter(isOfOthers))),
+    prompt: all.flatMap(messages => textsOfMessages(input, lastTurn(messages))).join('\n'),
   }
 }
 

@@ -1,7 +1,7 @@
 /** The request of a call in hub types: for policies, and for each attempt of a call that they have changed. */
 import type { Call } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
-import { inputFiles } from '../core/hub/input.ts'
+import { inputFiles } from '../core/hub/input-files.ts'
 import type { CallInput } from '../core/hub/input.ts'
 import type { ModerationPart, ModerationsRequest } from '../core/hub/moderations.ts'
 import type { Operation } from '../core/hub/operation.ts'

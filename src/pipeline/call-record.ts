@@ -177,7 +177,10 @@ export class CallRecord implements Call {
 
   change(edit: InputEdit): void {
     // Readers before share objects with the parsed body, which is not to change.
-    if (this.edits.length === 0) this.#input = decodeInput(this, this.body && ownBody(this.body))
+    if (this.edits.length === 0) {
+      const readings = this.#input?.readings
+      this.#input = { ...decodeInput(this, this.body && ownBody(this.body)), ...(readings && { readings }) }
+    }
     edit(this.input())
     this.edits = [...this.edits, edit]
     this.measuredInput = this.#measuring = undefined

@@ -3,9 +3,9 @@
  * reads.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
+import { crc32, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 
@@ -43,26 +43,41 @@ function zip(name: string, text: string, isEncrypted = false): Buffer {
   const head = Buffer.alloc(30)
   head.write('PK\x03\x04', 'latin1')
   head.writeUInt16LE(8, 8)
+  head.writeUInt32LE(crc32(text), 14)
   head.writeUInt32LE(packed.length, 18)
+  head.writeUInt32LE(Buffer.byteLength(text), 22)
   head.writeUInt16LE(name.length, 26)
   const entry = Buffer.alloc(46)
   entry.write('PK\x01\x02', 'latin1')
   entry.writeUInt16LE(isEncrypted ? 1 : 0, 8)
   entry.writeUInt16LE(8, 10)
+  entry.writeUInt32LE(crc32(text), 16)
   entry.writeUInt32LE(packed.length, 20)
+  entry.writeUInt32LE(Buffer.byteLength(text), 24)
   entry.writeUInt16LE(name.length, 28)
   const end = Buffer.alloc(22)
   end.write('PK\x05\x06', 'latin1')
+  end.writeUInt16LE(1, 8)
   end.writeUInt16LE(1, 10)
+  end.writeUInt32LE(entry.length + name.length, 12)
   end.writeUInt32LE(head.length + name.length + packed.length, 16)
   return Buffer.concat([head, Buffer.from(name), packed, entry, Buffer.from(name), end])
 }
 
-/** One page with one content, packed as `filters` say. */
-function pdf(content: string, pack: (content: string) => Buffer | string, filters: string): Buffer {
+/** One page with one content, packed as `filters` say; its table of objects is missing, which readers mend. */
+function pdf(content: string, pack: (content: string) => Buffer | string, filters: string, field?: string): Buffer {
   const stream = Buffer.from(pack(content))
-  const head = `%PDF-1.7\n1 0 obj <</Type /Page /Contents 2 0 R>> endobj\n2 0 obj <</Length ${stream.length} ${filters}>> stream\n`
-  return Buffer.concat([Buffer.from(head), stream, Buffer.from('\nendstream endobj\n%%EOF')])
+  const head = [
+    '%PDF-1.7',
+    `1 0 obj <</Type /Catalog /Pages 2 0 R /AcroForm <</Fields [6 0 R]>>>> endobj`,
+    '2 0 obj <</Type /Pages /Kids [3 0 R] /Count 1>> endobj',
+    '3 0 obj <</Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources <</Font <</F1 4 0 R>>>> /Annots [6 0 R] /Contents 5 0 R>> endobj',
+    '4 0 obj <</Type /Font /Subtype /Type1 /BaseFont /Helvetica>> endobj',
+    `6 0 obj ${field ?? 'null'} endobj`,
+    `5 0 obj <</Length ${stream.length} ${filters}>> stream\n`,
+  ]
+  const tail = '\nendstream endobj\ntrailer <</Root 1 0 R /Size 7>>\n%%EOF'
+  return Buffer.concat([Buffer.from(head.join('\n')), stream, Buffer.from(tail)])
 }
 const ascii85 = (bytes: Buffer): string => {
   let out = ''
@@ -119,19 +134,31 @@ const readable: Record<string, readonly [type: string, bytes: Buffer]> = {
   ],
   'a value of a form in a PDF': [
     'application/pdf',
-    Buffer.from(`%PDF-1.4\n1 0 obj <</FT /Tx /V <feff${wide(word, true).toString('hex')}>>> endobj\n%%EOF`),
+    pdf(
+      'BT /F1 12 Tf 10 700 Td (To:) Tj ET',
+      one => one,
+      '',
+      `<</Type /Annot /Subtype /Widget /Rect [9 9 99 20] /FT /Tx /T (to) /V <feff${wide(word, true).toString('hex')}>>>`,
+    ),
   ],
 }
 const unreadable: Record<string, readonly [type: string, bytes: Buffer]> = {
-  'an encrypted PDF': ['application/pdf', Buffer.concat([notes, Buffer.from('\ntrailer <</Encrypt 9 0 R>>\n')])],
   'an encrypted archive': ['application/zip', zip('a.txt', 'x', true)],
   'a text of 60 MB in 60 kB': ['application/gzip', gzipSync(Buffer.alloc(60_000_000, 'a'))],
   'a PDF with 60 MB in 60 kB': ['application/pdf', pdf('a'.repeat(60_000_000), deflateSync, '/Filter /FlateDecode')],
-  'a PDF by a filter that nothing here reads': ['application/pdf', pdf(kerned, one => one, '/Filter /LZWDecode')],
+  'a PDF by a filter that nothing here reads': ['application/pdf', pdf(kerned, deflateSync, '/Filter /ZonkDecode')],
   'bytes of an unknown kind': [
     'application/octet-stream',
     Buffer.from(Array.from({ length: 400 }, (_, at) => (at * 89 + 7) % 251)),
   ],
+}
+
+/** Files that other programs have made (`tests/data/files/make-files.py`). */
+function corpus(folder: string): Record<string, readonly [type: string, bytes: Buffer]> {
+  const path = join(import.meta.dir, '../data/files', folder)
+  return Object.fromEntries(
+    readdirSync(path).map(name => [name, [Bun.file(name).type, readFileSync(join(path, name))]] as const),
+  )
 }
 
 const ask = async (name: string, [type, bytes]: readonly [string, Buffer]) => {
@@ -151,7 +178,7 @@ const ask = async (name: string, [type, bytes]: readonly [string, Buffer]) => {
 }
 
 describe('a word is found in', () => {
-  for (const [what, file] of Object.entries(readable))
+  for (const [what, file] of Object.entries({ ...readable, ...corpus('readable') }))
     test(what, async () => {
       const refused = await ask('words', file)
       expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("guardrail 'words'")])
@@ -159,7 +186,7 @@ describe('a word is found in', () => {
 })
 
 describe('what cannot be read is flagged, or refused where that is set:', () => {
-  for (const [what, file] of Object.entries(unreadable))
+  for (const [what, file] of Object.entries({ ...unreadable, ...corpus('unreadable') }))
     test(what, async () => {
       expect(await ask('words', file)).toMatchObject({ status: 200, verdicts: 'words:flag(UNREADABLE_FILE=1)' })
       const refused = await ask('strict', file)

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../src/core/errors.ts'
 import { changeTexts } from '../../src/core/hub/input.ts'
+import { readFiles } from '../../src/core/hub/packed-files.ts'
 import type { Policy } from '../../src/core/policy.ts'
 
 /**
@@ -11,7 +12,8 @@ export function rejectWord(word: string): Policy {
   return {
     name: 'reject-word',
     stage: 'body',
-    admit(call) {
+    async admit(call) {
+      await readFiles(call.input(), call.caller.key.id)
       changeTexts(call.input(), text => {
         if (text.toLowerCase().includes(searched))
           throw new GatewayError('content-policy', `the request holds a word that is not allowed here: '${word}'`)

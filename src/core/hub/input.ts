@@ -7,17 +7,20 @@ import type { ImagesRequest } from './images.ts'
 import type { ModerationsRequest } from './moderations.ts'
 import type { RerankRequest } from './rerank.ts'
 import type { SpeechRequest } from './speech.ts'
-import type { BodyPiece } from '../transport.ts'
-import type { Upload } from '../upload.ts'
+import { keyOf } from './input-files.ts'
+import type { FileReadings, InlineFile, InputFile } from './input-files.ts'
 import { isTextType } from './media-parts.ts'
-import { fileOf, isMedia, readings } from '../../lib/file-text/index.ts'
-import { chunkBytes, decodedPieces } from '../../lib/file-text/pieces.ts'
-import type { Reading } from '../../lib/file-text/reading.ts'
-import { ReadingBudget } from '../../lib/file-text/reading-budget.ts'
+import { fileOf, inOtherEncodings, isMedia, isPacked } from '../../lib/file-text/index.ts'
+import type { FileBytes, Reading } from '../../lib/file-text/reading.ts'
 import { ExactNumber, exactText, parseExact, plainKey } from '../../lib/json/exact-json.ts'
 
 /** Decoded once per call, on the first `Call.input()`. */
-export type CallInput =
+export type CallInput = DecodedInput & {
+  /** What `readFiles` has read of its packed files. */
+  readings?: FileReadings
+}
+
+type DecodedInput =
   | { readonly kind: 'chat'; readonly request: ChatRequest }
   | { readonly kind: 'embeddings'; readonly request: EmbeddingsRequest }
   | { readonly kind: 'rerank'; readonly request: RerankRequest }
@@ -28,22 +31,6 @@ export type CallInput =
   | { readonly kind: 'form'; readonly fields: Record<string, unknown>; readonly files: readonly InputFile[] }
   /** A JSON body about stored objects (batches), or none. */
   | { readonly kind: 'object'; readonly fields: Record<string, unknown> }
-
-/** One file of a form. */
-export interface InputFile {
-  /** Name of the form field. */
-  readonly field: string
-  readonly filename: string
-  readonly bytes: number
-  /**
-   * The bytes as UTF-8 text, in pieces of at most 256 Ki characters; each piece after the first begins with the last
-   * 1,024 characters of the one before, so that a search for shorter texts misses none. Audio and pictures yield
-   * meaningless characters.
-   */
-  text(): Iterable<string>
-  /** What `text` misses: texts in other encodings, packed ones, PDF; and what of it cannot be read. */
-  readings(budget: ReadingBudget): Iterable<Reading>
-}
 
 /** A change of a call's input, applied to the decoded request. Pure: it runs once for every attempt. */
 export type InputEdit = (input: CallInput) => void
@@ -61,15 +48,9 @@ export const fixedTextKinds: ReadonlySet<InputTextKind> = new Set(['name', 'file
 
 /** The text in place of `text`; undefined = it stays. */
 type ChangeInputText = (text: string, kind: InputTextKind) => string | undefined
-type NextText = (text: string, kind?: InputTextKind) => string
-
-/** Of all files of one input, from the first one on. */
-const budgets = new WeakMap<NextText, ReadingBudget>()
-
-function budgetOf(next: NextText): ReadingBudget {
-  let budget = budgets.get(next)
-  if (!budget) budgets.set(next, (budget = new ReadingBudget()))
-  return budget
+interface NextText {
+  (text: string, kind?: InputTextKind): string
+  readings?: FileReadings | undefined
 }
 
 /**
@@ -77,10 +58,12 @@ function budgetOf(next: NextText): ReadingBudget {
  * Covers prompts, tool definitions and results, arguments of earlier tool calls, names, schemas of the answer, file
  * contents inside the request, documents to be ranked, the client's metadata, the name of its end user, stop sequences,
  * fields that only one dialect knows, and the fields of forms. Files of forms, inline files that are no text,
- * addresses, and names (of tools, of schemas, inside of JSON) are read, not changed.
+ * addresses, and names (of tools, of schemas, inside of JSON) are read, not changed. Packed files and PDF are read by
+ * `readFiles` before; without it they are unreadable.
  */
 export function changeTexts(input: CallInput, change: ChangeInputText): void {
   const next: NextText = (text, kind = 'text') => change(text, kind) ?? text
+  next.readings = input.readings
   if ('request' in input) {
     const { request } = input
     changeFields(request.extra.fields, next)
@@ -112,7 +95,7 @@ export function changeTexts(input: CallInput, change: ChangeInputText): void {
       for (const file of input.files) {
         next(file.filename, 'name')
         for (const piece of file.text()) change(piece, 'file')
-        readAll(file.readings(budgetOf(next)), next)
+        readFile(file.content, next, file)
       }
       return
     case 'object':
@@ -187,10 +170,6 @@ function readAddress(source: Source, next: NextText): void {
   next(Buffer.from(bytes, 'latin1').toString('utf8'), 'name')
 }
 
-/** Texts that the same inline file has been read as: policies ask for them again and again. */
-const readBefore = new WeakMap<Source, readonly Reading[]>()
-const keptCharacters = 1024 * 1024
-
 function changedFile(source: Source, next: NextText): Source {
   if (!('data' in source)) return source
   const { data, mediaType } = source
@@ -198,21 +177,18 @@ function changedFile(source: Source, next: NextText): Source {
   const text = bytes.toString('utf8')
   const isText = isTextType(mediaType) && !text.includes('\ufffd') && !text.includes('\0')
   const changed = next(text, isText ? 'text' : 'file')
-  let known = readBefore.get(source)
-  if (!known) {
-    known = [...readings(fileOf(bytes), budgetOf(next))]
-    const characters = known.reduce((sum, one) => sum + ('text' in one ? one.text.length : 0), 0)
-    if (characters <= keptCharacters) readBefore.set(source, known)
-  }
-  readAll(known, next)
+  readFile(fileOf(bytes), next, source)
   return isText && changed !== text ? { data: Buffer.from(changed, 'utf8').toString('base64'), mediaType } : source
 }
 
-function readAll(all: Iterable<Reading>, next: NextText): void {
-  for (const one of all)
+function readFile(file: FileBytes, next: NextText, from: InlineFile | InputFile): void {
+  const known = isPacked(file) ? (next.readings?.get(keyOf(from)) ?? unread) : inOtherEncodings(file)
+  for (const one of known)
     if ('text' in one) next(one.text, 'reading')
     else next(one.unreadable, 'unreadable')
 }
+
+const unread: readonly Reading[] = [{ unreadable: 'a packed file that nothing has unpacked' }]
 
 /** JSON text is one text; where it has escapes, so is every text in it. */
 function changedJson(json: string, next: NextText): string {
@@ -244,58 +220,4 @@ function changedTexts(value: unknown, next: NextText): unknown {
 
 function changeFields(fields: Record<string, unknown>, next: NextText): void {
   for (const [name, value] of Object.entries(fields)) fields[name] = changedTexts(value, next)
-}
-
-/** The files of a form as policies see them. */
-export function inputFiles({ parts }: Upload): InputFile[] {
-  return parts.flatMap(({ name, filename, bytes, content }) => {
-    if (filename === undefined) return []
-    const file = { length: bytes, read: (offset: number, length: number) => bytesAt(content, offset, length) }
-    return [
-      {
-        field: name,
-        filename,
-        bytes,
-        text: () => decodedPieces(chunksOf(content), 'utf-8'),
-        readings: budget => readings(file, budget),
-      } satisfies InputFile,
-    ]
-  })
-}
-
-/** Copies at most so many bytes from there on. */
-function bytesAt(content: readonly BodyPiece[], offset: number, length: number): Uint8Array {
-  const into = Buffer.alloc(length)
-  let begin = 0
-  let filled = 0
-  for (const piece of content) {
-    const from = Math.max(offset + filled - begin, 0)
-    const count = Math.min(piece.length - from, length - filled)
-    begin += piece.length
-    if (count <= 0) continue
-    const part = into.subarray(filled, filled + count)
-    if (piece instanceof Uint8Array) part.set(piece.subarray(from, from + count))
-    else if (piece.file.read(part, piece.offset + from) < count) break
-    filled += count
-  }
-  return into.subarray(0, filled)
-}
-
-function* chunksOf(content: readonly BodyPiece[]): Generator<Uint8Array> {
-  const into = Buffer.allocUnsafe(chunkBytes)
-  for (const piece of content) {
-    const { length } = piece
-    for (let at = 0; at < length; ) {
-      const end = Math.min(at + into.length, length)
-      if (piece instanceof Uint8Array) {
-        yield piece.subarray(at, end)
-        at = end
-        continue
-      }
-      const read = piece.file.read(into.subarray(0, end - at), piece.offset + at)
-      if (read === 0) return
-      at += read
-      yield into.subarray(0, read)
-    }
-  }
 }

@@ -1,21 +1,19 @@
 /**
- * What a file says beside its bytes as UTF-8: texts in other encodings, packed texts, documents of Office, and PDF.
- * Bounded in bytes and time by a `ReadingBudget`.
+ * What a file says beside its bytes as UTF-8: texts in other encodings are read here, packed files (archives,
+ * documents of Office, PDF) in a thread of their own (`file-threads.ts`).
  */
-import { xmlText, zipMembers } from './archives.ts'
-import { pdfReadings } from './pdf.ts'
 import { chunkBytes, decodedPieces } from './pieces.ts'
 import type { TextEncoding } from './pieces.ts'
 import type { FileBytes, Reading } from './reading.ts'
-import type { PackedForm, ReadingBudget } from './reading-budget.ts'
+import type { PackedForm } from './reading-budget.ts'
 
 /** Larger ones are not unpacked. */
-const packedBytesMax = 16 * 1024 * 1024
-/** A packed file in a packed file in a packed file. */
-const depthMax = 2
+export const packedBytesMax = 16 * 1024 * 1024
 const headBytes = 4096
 
-type Form = 'pdf' | 'zip' | 'media' | 'text' | 'binary' | PackedForm
+/** The forms that are read in a thread. */
+export type PackedFileForm = 'pdf' | 'zip' | PackedForm
+type Form = PackedFileForm | 'media' | 'text' | 'binary'
 
 /** Bytes in memory as a file. */
 export const fileOf = (bytes: Uint8Array): FileBytes => ({
@@ -23,65 +21,19 @@ export const fileOf = (bytes: Uint8Array): FileBytes => ({
   read: (offset, length) => bytes.subarray(offset, offset + length),
 })
 
-/** What a search of the bytes as UTF-8 would miss; nothing for a text in UTF-8, pictures, sound and video. */
-export function* readings(file: FileBytes, budget: ReadingBudget, depth = 0): Generator<Reading> {
-  const form = formOf(file.read(0, headBytes))
-  switch (form) {
-    case 'media':
-      return
-    case 'text':
-    case 'binary':
-      yield* inOtherEncodings(file, form)
-      return
-    default:
-      if (depth > depthMax || file.length > packedBytesMax)
-        yield { unreadable: `a ${form} file that is too large or too deep` }
-      else yield* packedReadings(Buffer.from(file.read(0, file.length)), form, { budget, depth })
-  }
-}
+/** Its first bytes are those of a picture, sound or video. */
+export const isMedia = (head: Uint8Array): boolean => formOf(head) === 'media'
 
-function* packedReadings(
-  bytes: Uint8Array,
-  form: Exclude<Form, 'media' | 'text' | 'binary'>,
-  { budget, depth }: { readonly budget: ReadingBudget; readonly depth: number },
-): Generator<Reading> {
-  if (form === 'pdf') yield* pdfReadings(bytes, { budget, embedded: file => memberReadings(file, budget, depth) })
-  else if (form === 'zip') yield* archiveReadings(bytes, budget, depth)
-  else {
-    const unpacked = budget.unpacked(form, bytes)
-    if (unpacked) yield* memberReadings(unpacked, budget, depth)
-    else if (form === 'zlib' && !budget.isSpent) yield* inOtherEncodings(fileOf(bytes), 'text')
-    else yield { unreadable: `a ${form} file that is damaged or too large` }
-  }
-}
+/** It is to be read by `readInThread`. */
+export const isPacked = (file: FileBytes): boolean => !/^(?:media|text|binary)$/.test(formOf(file.read(0, headBytes)))
 
-function* archiveReadings(bytes: Uint8Array, budget: ReadingBudget, depth: number): Generator<Reading> {
-  const members = zipMembers(bytes, budget)
-  if (!members) {
-    yield { unreadable: 'a damaged archive' }
-    return
-  }
-  let unreadable = 0
-  for (const member of members) {
-    if (member.name !== '') yield { text: member.name }
-    if (member.bytes) yield* memberReadings(member.bytes, budget, depth)
-    else unreadable++
-  }
-  if (unreadable > 0) yield { unreadable: 'an archive that is encrypted, damaged or too large' }
-}
-
-/** Of a file that was unpacked: all of its texts. */
-function* memberReadings(bytes: Uint8Array, budget: ReadingBudget, depth: number): Generator<Reading> {
-  const file = fileOf(bytes)
-  for (const text of decodedPieces(chunksOf(file), 'utf-8')) {
-    yield { text }
-    if (/^\s*(?:\ufeff)?<(?:\?xml|[a-z!])/i.test(text) || text.includes('</')) yield { text: xmlText(text) }
-  }
-  yield* readings(file, budget, depth + 1)
-}
-
-/** UTF-16 by its mark or by its zeros, anywhere in the file; else, where it is no UTF-8, the bytes as Windows-1252. */
-function* inOtherEncodings(file: FileBytes, form: 'text' | 'binary'): Generator<Reading> {
+/**
+ * Of a file that is not packed, what a search of its bytes as UTF-8 would miss; nothing for a text in UTF-8, pictures,
+ * sound and video. UTF-16 by its mark or by its zeros, anywhere in the file; else, where it is no UTF-8, the bytes as
+ * Windows-1252.
+ */
+export function* inOtherEncodings(file: FileBytes, form: Form = formOf(file.read(0, headBytes))): Generator<Reading> {
+  if (form === 'media') return
   let hasZero = false
   let isValid = true
   for (const text of decodedPieces(chunksOf(file), 'utf-8')) {
@@ -107,7 +59,8 @@ function hasMark(file: FileBytes): boolean {
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
 }
 
-function* chunksOf(file: FileBytes): Generator<Uint8Array> {
+/** The bytes of the file in chunks as `decodedPieces` takes them. */
+export function* chunksOf(file: FileBytes): Generator<Uint8Array> {
   for (let at = 0; at < file.length; ) {
     const chunk = file.read(at, Math.min(chunkBytes, file.length - at))
     if (chunk.length === 0) return
@@ -123,11 +76,9 @@ const mediaMagics = [
   /^(?:wOF|OTTO|\0\x01\0\0)/,
 ]
 
-/** Its first bytes are those of a picture, sound or video. */
-export const isMedia = (head: Uint8Array): boolean => formOf(head) === 'media'
-
-function formOf(head: Uint8Array): Form {
-  const latin = Buffer.from(head).toString('latin1')
+/** What a file is, by its first bytes. */
+export function formOf(head: Uint8Array): Form {
+  const latin = Buffer.from(head.subarray(0, headBytes)).toString('latin1')
   if (latin.startsWith('PK\x03\x04') || latin.startsWith('PK\x05\x06')) return 'zip'
   if (latin.startsWith('\x1f\x8b')) return 'gzip'
   if (latin.startsWith('\x28\xb5\x2f\xfd')) return 'zstd'
