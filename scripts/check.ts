@@ -3,6 +3,7 @@
  * exports, and the rules of `tests/tidy.test.ts`, all at the same time. Exit code 1 when one of them objects.
  */
 import { join } from 'node:path'
+import { installTestPackages } from '../tests/runner/packages.ts'
 
 const root = join(import.meta.dir, '..')
 const modules = join(root, 'node_modules')
@@ -25,6 +26,7 @@ const checks: Record<string, readonly string[]> = {
   'unused files, exports and dependencies': ['knip/bin/knip.js', '--no-progress'],
 }
 
+await installTestPackages()
 // The pages are checked against what the API is now.
 if (!(await run('types of the API', [process.execPath, join(import.meta.dir, 'api-types.ts')]))) process.exit(1)
 const runs = Object.entries(checks).map(([name, [program, ...words]]) =>

@@ -23,6 +23,7 @@ import { programPath } from '../bin/program.mjs'
 import { makeDatabaseTemplates } from './runner/database-templates.ts'
 import { shortened } from './runner/failures.ts'
 import { joinWorkers } from './runner/joined-workers.ts'
+import { installTestPackages } from './runner/packages.ts'
 import { groupsOf } from './runner/test-groups.ts'
 import { runTestFiles } from './runner/test-process.ts'
 import type { FileResult, ProcessResult } from './runner/test-process.ts'
@@ -66,9 +67,9 @@ const { values: options, positionals: only } = parseArgs({
   allowPositionals: true,
 })
 
-const files = [...new Glob('{src,rules,simulator,tests}/**/*.test.ts').scanSync(root)].filter(
-  file => only.length === 0 || only.some(part => file.includes(part)),
-)
+const files = [...new Glob('{src,rules,simulator,tests}/**/*.test.ts').scanSync(root)]
+  .filter(file => !file.includes('node_modules/'))
+  .filter(file => only.length === 0 || only.some(part => file.includes(part)))
 if (files.length === 0) {
   console.log(`no test file has ${only.map(part => `'${part}'`).join(' or ')} in its path`)
   process.exit(1)
@@ -104,6 +105,8 @@ const timing = files.filter(file => measures(file) && !waits(file)).toSorted((on
 const bounds = grouped(timing.filter(file => !comparesTimes(file)))
 /** With nothing beside it. */
 const last = grouped(timing.filter(comparesTimes))
+
+await installTestPackages()
 
 let isLast = false
 const results: FileResult[] = []

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
 const root = resolve(import.meta.dir, '..')
-const notOurs = /^(node_modules|dist|data|\.git|\.modelgate)(\/|$)|^tests\/bench\/results\/|\.log$/
+const notOurs = /(^|\/)node_modules(\/|$)|^(dist|data|\.git|\.modelgate)(\/|$)|^tests\/bench\/results\/|\.log$/
 const files = [...new Glob('**/*').scanSync({ cwd: root, dot: true })].filter(file => !notOurs.test(file)).sort()
 const texts = new Map(files.map(file => [file, readFileSync(join(root, file), 'utf8')]))
 

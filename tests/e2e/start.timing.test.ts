@@ -24,7 +24,7 @@ const running = new Set<ChildProcess>()
 function repositoryFiles(): string[] {
   if (!existsSync(join(root, '.git')))
     return [...new Glob('**/*').scanSync({ cwd: root, dot: true })].filter(
-      file => !/^(node_modules|dist|\.modelgate|data)\//.test(file),
+      file => !/(^|\/)node_modules\/|^(dist|\.modelgate|data)\//.test(file),
     )
   const listed = Bun.spawnSync(['git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })
   if (listed.exitCode !== 0) throw new Error(`git ls-files: ${listed.stderr.toString()}`)

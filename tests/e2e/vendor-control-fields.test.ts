@@ -126,7 +126,7 @@ describe("Anthropic's `fallbacks` on /v1/messages", () => {
 
 /** The fields of an interface in the types of a vendor's own package. */
 function fieldsOf(file: string, name: string): string[] {
-  const text = readFileSync(`node_modules/${file}`, 'utf8')
+  const text = readFileSync(`tests/node_modules/${file}`, 'utf8')
   const found = new RegExp(`export interface ${name}(?: extends [^{]*)? \\{\\n([\\s\\S]*?)\\n\\}`).exec(text)
   const fields = [...found![1]!.matchAll(/^ {4}(\w+)\??:/gm)].map(([, field]) => field!)
   expect(fields.length).toBeGreaterThan(15)

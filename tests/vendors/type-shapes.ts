@@ -32,10 +32,11 @@ export function typeShapes(source: string, packages: readonly string[]): TypeSha
 const extracted = new Map<string, TypeShapes>()
 
 function cachedShapes(source: string, packages: readonly string[]): TypeShapes {
-  const versions = packages.map(name => readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8'))
+  const packagesFolder = join(root, 'tests/node_modules')
+  const versions = packages.map(name => readFileSync(join(packagesFolder, name, 'package.json'), 'utf8'))
   const own = readFileSync(import.meta.path, 'utf8')
   const key = createHash('sha256')
-    .update([own, source, ...versions].join('\0'))
+    .update([ts.version, own, source, ...versions].join('\0'))
     .digest('hex')
     .slice(0, 24)
   const file = join(cacheFolder, `${key}.json`)

@@ -12,7 +12,7 @@ import type { ChatCompletionCreateParams as OpenaiChat } from 'openai/resources/
 import type { ResponseCreateParams as OpenaiResponse } from 'openai/resources/responses/responses'
 import type { ChatCompletionCreateParams as GroqBody } from 'groq-sdk/resources/chat/completions'
 import type { MessageCreateParams as AnthropicBody } from '@anthropic-ai/sdk/resources/messages/messages'
-import type { V2ChatRequest } from '../../node_modules/cohere-ai/serialization/resources/v2/client/requests/V2ChatRequest'
+import type { V2ChatRequest } from '../node_modules/cohere-ai/serialization/resources/v2/client/requests/V2ChatRequest'
 import type * as google from 'google-genai-v3'
 export type OpenaiChatBody = OpenaiChat
 export type OpenaiResponseBody = OpenaiResponse
@@ -31,7 +31,7 @@ export type GeminiContent = {
   labels?: Record<string, string>
 }
 `
-const packages = ['openai', 'groq-sdk', '@anthropic-ai/sdk', 'cohere-ai', 'google-genai-v3', 'typescript']
+const packages = ['openai', 'groq-sdk', '@anthropic-ai/sdk', 'cohere-ai', 'google-genai-v3']
 
 /** A type of `source`. */
 export type VendorType =

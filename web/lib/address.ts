@@ -42,8 +42,8 @@ export function useSearchFlag(name: string): [isSet: boolean, set: (isSet: boole
 }
 
 /**
- * Changes several values at once; undefined removes one. `push` = the back button returns to what was. Once another page
- * is shown, it changes nothing: the address is that page's.
+ * Changes several values at once; undefined removes one. `push` = the back button returns to what was. Once another
+ * page is shown, it changes nothing: the address is that page's.
  */
 export function useChangeSearch(): (values: SearchValues, options?: { push?: boolean }) => void {
   const navigate = useNavigate()

@@ -18,6 +18,9 @@ const manager = Base.createToastManager()
 /** How long; 0 = until it is closed. A warning is read, and covers what it stands on no longer than that takes. */
 const shownMs = { done: 5000, warning: 30_000, error: 0 } as const
 
+/** What lies below it and between the messages can be pressed. */
+const viewportClass = 'pointer-events-none fixed right-4 bottom-4 z-50 flex w-full max-w-dialog flex-col gap-2 pl-8'
+
 interface ToastsProps {
   /** Hands over what is to be said, from then on until the function that it returns is called. */
   readonly onReady: (show: (message: Message) => void) => () => void
@@ -43,7 +46,7 @@ export default function ToastList({ onReady }: ToastsProps) {
   return (
     <Base.Provider toastManager={manager} limit={4}>
       <Base.Portal>
-        <Base.Viewport className="fixed right-4 bottom-4 z-50 flex pointer-events-none w-full max-w-dialog flex-col gap-2 pl-8">
+        <Base.Viewport className={viewportClass}>
           <Toasts />
         </Base.Viewport>
       </Base.Portal>

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { chromium } from 'playwright-core'
 import type { Browser } from 'playwright-core'
-import { startDemo } from './demo/start.ts'
+import { startDemo } from '../../scripts/demo/start.ts'
 
 const { values } = parseArgs({
   options: { directory: { type: 'string', default: 'dist/screenshots' }, only: { type: 'string' } },

@@ -1,10 +1,10 @@
 /** OpenAI's newer endpoints against its published document and its client. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import OpenAI, { toFile } from 'openai'
-import { startSimulator } from '../../index.ts'
-import type { Simulator } from '../../index.ts'
-import { deviations } from '../../../tests/support/openai-conformance.ts'
-import { postJson } from '../../testing/client.ts'
+import { startSimulator } from '../../simulator/index.ts'
+import type { Simulator } from '../../simulator/index.ts'
+import { deviations } from '../support/openai-conformance.ts'
+import { postJson } from '../../simulator/testing/client.ts'
 
 let simulator: Simulator
 beforeAll(async () => {

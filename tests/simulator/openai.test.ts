@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import Ajv2020 from 'ajv/dist/2020'
 import OpenAI from 'openai'
-import { startSimulator } from '../../index.ts'
-import type { Simulator } from '../../index.ts'
-import { deviations } from '../../../tests/support/openai-conformance.ts'
-import { postJson, eventsOf } from '../../testing/client.ts'
+import { startSimulator } from '../../simulator/index.ts'
+import type { Simulator } from '../../simulator/index.ts'
+import { deviations } from '../support/openai-conformance.ts'
+import { postJson, eventsOf } from '../../simulator/testing/client.ts'
 
 let simulator: Simulator
 beforeAll(async () => {

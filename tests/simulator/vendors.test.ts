@@ -3,10 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { GoogleGenAI } from '@google/genai'
 import { Mistral } from '@mistralai/mistralai'
 import { CohereClientV2 } from 'cohere-ai'
-import { awsKeys, startSimulator } from '../index.ts'
-import type { Simulator } from '../index.ts'
-import { postJson } from '../testing/client.ts'
-import { awsMessages } from '../testing/dialects.ts'
+import { awsKeys, startSimulator } from '../../simulator/index.ts'
+import type { Simulator } from '../../simulator/index.ts'
+import { postJson } from '../../simulator/testing/client.ts'
+import { awsMessages } from '../../simulator/testing/dialects.ts'
 
 let simulator: Simulator
 beforeAll(async () => {

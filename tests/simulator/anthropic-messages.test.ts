@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
-import { startSimulator } from '../../index.ts'
-import type { Simulator } from '../../index.ts'
-import { postJson, eventsOf } from '../../testing/client.ts'
+import { startSimulator } from '../../simulator/index.ts'
+import type { Simulator } from '../../simulator/index.ts'
+import { postJson, eventsOf } from '../../simulator/testing/client.ts'
 
 let simulator: Simulator
 beforeAll(async () => {
