@@ -3,7 +3,7 @@
  * and a growth of memory. What is not read by then is unreadable.
  */
 import { FairQueue } from '../fair-queue.ts'
-import { siblingModule } from '../sibling-module.ts'
+import { workerUrl } from '../program-files.ts'
 import type { Reading } from './reading.ts'
 
 /** The packed files of one call. */
@@ -114,7 +114,7 @@ class FileThread {
   constructor(limits: Required<FileThreadsOptions>, onEnd: (thread: FileThread) => void) {
     this.#limits = limits
     this.#onEnd = onEnd
-    this.#worker = new Worker(siblingModule('file-text-worker', import.meta.url), { smol: true })
+    this.#worker = new Worker(workerUrl('file-text-worker', import.meta.url), { smol: true })
     this.#worker.onmessage = ({ data }: MessageEvent<FileReply>) => this.#take(data)
     this.#worker.addEventListener('close', () => this.#end())
     this.#worker.onerror = () => this.#end()

@@ -14,7 +14,7 @@ export function redisScript(text: string): RedisScript {
 }
 
 /** Redis gave no answer in time. */
-export class RedisSilent extends Error {
+class RedisSilent extends Error {
   override readonly name = 'RedisSilent'
 
   constructor(limitMs: number) {
