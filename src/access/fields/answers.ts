@@ -5,20 +5,29 @@ import { dollarsOf } from './money.ts'
 /** ISO 8601; null stays null. */
 export const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())
 
-const same = (value: unknown): unknown => value
+/** What answers show of a value of each kind: money in dollars, moments in ISO 8601, everything else as it is kept. */
+export interface ShownValues extends Omit<KindValues, 'time' | 'moment' | 'dollars' | 'modelBudgets'> {
+  readonly time: string
+  readonly moment: string | null
+  readonly dollars: number | null
+  readonly modelBudgets: Readonly<
+    Record<string, { readonly budget_limit: number | null; readonly time_period: string | null }>
+  >
+}
 
-/** What an answer shows of a value of each kind. */
-const shownAs: { readonly [Kind in FieldKind]: (value: KindValues[Kind]) => unknown } = {
-  id: same,
-  count: same,
-  time: iso,
+const asKept = <Value>(value: Value): Value => value
+
+const shownAs: { readonly [Kind in FieldKind]: (value: KindValues[Kind]) => ShownValues[Kind] } = {
+  id: asKept,
+  count: asKept,
+  time: ms => new Date(ms).toISOString(),
   moment: iso,
-  name: same,
-  paragraph: same,
-  email: same,
-  duration: same,
-  limit: same,
-  limits: same,
+  name: asKept,
+  paragraph: asKept,
+  email: asKept,
+  duration: asKept,
+  limit: asKept,
+  limits: asKept,
   dollars: dollarsOf,
   modelBudgets: budgets =>
     Object.fromEntries(
@@ -27,28 +36,30 @@ const shownAs: { readonly [Kind in FieldKind]: (value: KindValues[Kind]) => unkn
         { budget_limit: dollarsOf(maxBudgetNanoUsd), time_period: budgetDuration },
       ]),
     ),
-  names: same,
-  models: same,
-  aliases: same,
-  permissions: same,
-  object: same,
-  flag: same,
-  choice: same,
-  userRole: same,
-  memberRole: same,
-  groupKind: same,
+  names: asKept,
+  models: asKept,
+  aliases: asKept,
+  permissions: asKept,
+  object: asKept,
+  flag: asKept,
+  choice: asKept,
+  userRole: asKept,
+  memberRole: asKept,
+  groupKind: asKept,
 }
 
 const show = <Kind extends FieldKind>(kind: Kind, value: KindValues[Kind]): unknown => shownAs[kind](value)
 
-/** The fields of a record as answers show them, by the names of the API. */
-export function shownFields<Table extends FieldTable>(
-  table: Table,
-  record: Values<NoInfer<Table>>,
-): Record<string, unknown> {
+/** The fields of a table that answers show, by the names of the API. */
+export type Shown<Table extends FieldTable> = {
+  readonly [Name in keyof Table as NonNullable<Table[Name]['name']>]: ShownValues[Table[Name]['kind']]
+}
+
+/** The fields of a record as answers show them. */
+export function shownFields<Table extends FieldTable>(table: Table, record: Values<NoInfer<Table>>): Shown<Table> {
   const values: Readonly<Record<string, KindValues[FieldKind]>> = record
   const answer: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(table))
     if (field.name !== null) answer[field.name] = show(field.kind, values[name]!)
-  return answer
+  return answer as Shown<Table>
 }

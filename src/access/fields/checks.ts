@@ -1,6 +1,6 @@
 /** How requests send the fields of tenant objects: the check of each kind, and the changes of a record that follow. */
 import { z } from 'zod'
-import { blankValues, memberPermissions, userRoles } from '../../core/tenancy/fields.ts'
+import { blankValues, memberPermissions, memberRoles, userRoles } from '../../core/tenancy/fields.ts'
 import type { FieldKind, FieldTable, KindValues, Values } from '../../core/tenancy/fields.ts'
 import { parseIsoDate } from '../../lib/iso-date.ts'
 import { lazy } from '../../lib/lazy.ts'
@@ -63,8 +63,6 @@ const modelBudget = lazy(() =>
       return { maxBudgetNanoUsd: max ?? 0n, budgetDuration: duration ?? null }
     }),
 )
-
-const memberRoles = ['admin', 'user', 'org_admin', 'internal_user', 'internal_user_viewer'] as const
 
 /** What a request may send for a field of each kind; null = the value that a new object has. */
 const checks: { readonly [Kind in FieldKind]: () => z.ZodType<KindValues[Kind] | null> } = {

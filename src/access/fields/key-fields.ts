@@ -112,7 +112,7 @@ function rotationChanges({ auto_rotate: rotates, rotation_interval: interval }: 
 }
 
 /** A key as the API shows it, without its text. */
-export const shownKey = (record: KeyRecord): Record<string, unknown> => ({
+export const shownKey = (record: KeyRecord) => ({
   ...shownFields(keyRecordFields, record),
   auto_rotate: record.rotationInterval !== null,
 })

@@ -115,7 +115,7 @@ export const newTeam = (id: string, sent: TeamInput): NewTenant<'team'> => ({
 })
 
 /** A team as the API shows it. `spend` in dollars. */
-export const shownTeam = (team: Team, members: readonly Membership[], spend: number): Record<string, unknown> => ({
+export const shownTeam = (team: Team, members: readonly Membership[], spend: number) => ({
   ...shownFields(teamFields, team),
   spend,
   admins: members.filter(one => one.role === 'admin').map(one => one.userId),
@@ -124,7 +124,7 @@ export const shownTeam = (team: Team, members: readonly Membership[], spend: num
 })
 
 /** A user's membership of a team or an organization, as the API shows it. */
-export const shownMembership = (one: Membership): Record<string, unknown> => ({
+export const shownMembership = (one: Membership) => ({
   user_id: one.userId,
   [`${one.kind}_id`]: one.groupId,
   [one.kind === 'team' ? 'role' : 'user_role']: one.role,

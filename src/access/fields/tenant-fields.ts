@@ -93,7 +93,7 @@ export function newOrganization(
 }
 
 /** An organization as the API shows it. */
-export const shownOrganization = (organization: Organization): Record<string, unknown> => ({
+export const shownOrganization = (organization: Organization) => ({
   ...shownFields(organizationFields, organization),
   litellm_budget_table: shownFields(spendingFields, organization),
 })
@@ -146,7 +146,7 @@ export const newCustomer = (
 ): NewTenant<'customer'> => ({ ...blankRecord(customerFields), id, ...customerChanges(sent) })
 
 /** A customer as the API shows it. `spend` in dollars. */
-export const shownCustomer = (customer: Customer, spend: number): Record<string, unknown> => ({
+export const shownCustomer = (customer: Customer, spend: number) => ({
   ...shownFields(customerFields, customer),
   spend,
   litellm_budget_table: shownFields(spendingFields, customer),
@@ -178,7 +178,7 @@ export const newTag = (name: string, sent: SentTag): NewTenant<'tag'> => ({
 })
 
 /** A tag as the API shows it; `spend` = dollars of the calls with it. */
-export const shownTag = (tag: Tag, spend: number): Record<string, unknown> => ({
+export const shownTag = (tag: Tag, spend: number) => ({
   ...shownFields(tagFields, tag),
   model_info: {},
   spend,
@@ -215,4 +215,4 @@ export function newBudget(
 }
 
 /** A budget as the API shows it. */
-export const shownBudget = (budget: NamedBudget): Record<string, unknown> => shownFields(budgetFields, budget)
+export const shownBudget = (budget: NamedBudget) => shownFields(budgetFields, budget)

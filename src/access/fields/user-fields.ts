@@ -76,7 +76,7 @@ export const newUser = (id: string, sent: UserInput, defaults: Partial<User>): N
 })
 
 /** A user as the API shows it. `spend` in dollars. */
-export const shownUser = (user: User, teamIds: readonly string[], spend: number): Record<string, unknown> => ({
+export const shownUser = (user: User, teamIds: readonly string[], spend: number) => ({
   ...shownFields(userFields, user),
   spend,
   teams: teamIds,

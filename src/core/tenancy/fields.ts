@@ -1,6 +1,7 @@
 /**
  * What a field of a tenant object is. The tables of `field-tables.ts` are made of such fields; from one follow its type,
- * the check of requests (`access/fields/checks.ts`), the value in answers (`access/fields/answers.ts`), the column and
+ * the check of requests (`access/fields/checks.ts`), what answers show (`access/fields/answers.ts`) and its schema
+ * (`endpoints/openapi/field-schemas.ts`), the column and
  * the audit row (`store/tenancy/columns.ts`), and what an import reads of LiteLLM (`access/imports/litellm-rows.ts`).
  */
 
@@ -17,7 +18,9 @@ export const userRoles = ['proxy_admin', 'proxy_admin_viewer', 'internal_user', 
 export type UserRole = (typeof userRoles)[number]
 
 /** `team`: `admin` or `user`. `organization`: `org_admin`, `internal_user` or `internal_user_viewer`. */
-export type MemberRole = 'admin' | 'user' | 'org_admin' | 'internal_user' | 'internal_user_viewer'
+export const memberRoles = ['admin', 'user', 'org_admin', 'internal_user', 'internal_user_viewer'] as const
+/** One of `memberRoles`. */
+export type MemberRole = (typeof memberRoles)[number]
 
 /** The kinds of fields, and what a field of each holds. Money is nano-dollars, moments are milliseconds since 1970. */
 export interface KindValues {

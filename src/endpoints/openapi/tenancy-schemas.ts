@@ -1,6 +1,16 @@
 /** Keys, teams, users, organizations, customers, budgets and the audit log, as answers show them. */
 import { surveyedKinds } from '../../core/tenancy/budgets.ts'
-import { userRoles } from '../../core/tenancy/fields.ts'
+import {
+  budgetFields,
+  customerFields,
+  keyRecordFields,
+  organizationFields,
+  spendingFields,
+  tagFields,
+  teamFields,
+  userFields,
+} from '../../core/tenancy/field-tables.ts'
+import { fieldSchemas } from './field-schemas.ts'
 import {
   anyObject,
   boolean,
@@ -20,35 +30,11 @@ import {
 import type { Properties, Schema } from './schema.ts'
 import { keyActions, organizationActions, teamActions } from '../../core/tenancy/actions.ts'
 
+const spending = shape(fieldSchemas(spendingFields))
 const limit = nullable(integer)
 const dollars = nullable(described('Dollars.', number))
 const moment = nullable(dateTime)
 
-const spending: Properties = {
-  rpm_limit: nullable(described('Requests a minute; null = no limit.', integer)),
-  tpm_limit: nullable(described('Tokens a minute.', integer)),
-  max_parallel_requests: limit,
-  model_rpm_limit: mapOf(integer),
-  model_tpm_limit: mapOf(integer),
-  max_budget: dollars,
-  soft_budget: dollars,
-  budget_duration: nullable(text),
-  budget_reset_at: moment,
-  model_max_budget: mapOf(shape({ budget_limit: dollars, time_period: nullable(text) })),
-  temp_budget_increase: dollars,
-  temp_budget_expiry: moment,
-  temp_budget_reason: nullable(text),
-  budget_id: nullable(text),
-}
-const stamps: Properties = {
-  version: described('Grows with every change.', integer),
-  created_at: dateTime,
-  created_by: text,
-  updated_at: dateTime,
-  updated_by: text,
-}
-const models = described('Names, patterns or access groups; an empty list = all models.', listOf(text))
-const tenant: Properties = { ...spending, ...stamps, models, metadata: anyObject, blocked: boolean }
 const spend = described('Dollars of all calls.', number)
 const paging: Properties = {
   total: integer,
@@ -58,33 +44,7 @@ const paging: Properties = {
   next_cursor: nullable(text),
 }
 
-const key: Properties = {
-  ...spending,
-  spend,
-  ...stamps,
-  token: described("The key's hash.", text),
-  token_id: text,
-  key_name: described('The last characters of the key.', text),
-  key_alias: nullable(text),
-  user_id: nullable(text),
-  team_id: nullable(text),
-  organization_id: nullable(text),
-  models,
-  aliases: mapOf(text),
-  tags: listOf(text),
-  allowed_routes: listOf(text),
-  enforced_params: listOf(text),
-  allowed_cache_controls: listOf(text),
-  guardrails: listOf(text),
-  store_prompts_in_spend_logs: nullable(boolean),
-  expires: moment,
-  auto_rotate: boolean,
-  rotation_interval: nullable(text),
-  last_rotation_at: moment,
-  key_rotation_at: moment,
-  blocked: boolean,
-  metadata: anyObject,
-}
+const key = { ...fieldSchemas(keyRecordFields), spend, auto_rotate: boolean }
 const spendReset: Properties = {
   spend: described('Dollars that count as spent from now on.', number),
   previous_spend: described('Dollars that were shown as spent before.', number),
@@ -141,7 +101,7 @@ const keyRow = shape({ ...listedKey, litellm_budget_table: nullable(anyObject) }
 const keySchemas: Readonly<Record<string, Schema>> = {
   Key: shape(key),
   NewKey: shape({ key: described('The key itself, shown this once.', text), ...key }, { warnings: keyWarnings }),
-  ChangedKey: shape({ key: key.key_name!, ...key }, { warnings: keyWarnings }),
+  ChangedKey: shape({ key: key.key_name, ...key }, { warnings: keyWarnings }),
   DerivedKey: shape({
     key: described('The key itself, shown this once: `mgd_` and what it may do, signed.', text),
     token_id: text,
@@ -183,7 +143,7 @@ const membershipFields: Properties = {
   team_id: text,
   role: text,
   created_at: dateTime,
-  litellm_budget_table: shape(spending),
+  litellm_budget_table: spending,
 }
 const membership = shape(membershipFields)
 /** Whom a membership is of. */
@@ -191,25 +151,12 @@ const memberNames: Properties = {
   user_alias: described('The name of the user.', nullable(text)),
   user_email: described('null for callers who do not administer it, too.', nullable(text)),
 }
-const team: Properties = {
-  ...tenant,
-  team_id: text,
-  team_alias: nullable(text),
-  organization_id: nullable(text),
+const team = {
+  ...fieldSchemas(teamFields),
   spend,
-  model_aliases: mapOf(text),
-  tags: listOf(text),
-  guardrails: listOf(text),
-  store_prompts_in_spend_logs: nullable(boolean),
   admins: listOf(text),
   members: listOf(text),
   members_with_roles: listOf(shape({ user_id: text, role: text })),
-  team_member_permissions: listOf(text),
-  team_member_budget: dollars,
-  team_member_budget_duration: nullable(text),
-  team_member_rpm_limit: limit,
-  team_member_tpm_limit: limit,
-  team_member_key_duration: nullable(text),
 }
 const updatedUsers = listOf(shape({ user_id: text }))
 const result: Properties = { user_id: text, success: boolean, error: nullable(text) }
@@ -254,16 +201,7 @@ const teamSchemas: Readonly<Record<string, Schema>> = {
   }),
 }
 
-const user: Properties = {
-  ...tenant,
-  user_id: text,
-  user_email: nullable(text),
-  user_alias: nullable(text),
-  user_role: oneOf(...userRoles),
-  sso_user_id: nullable(text),
-  spend,
-  teams: listOf(text),
-}
+const user = { ...fieldSchemas(userFields), spend, teams: listOf(text) }
 const userSchemas: Readonly<Record<string, Schema>> = {
   User: shape(user),
   NewUser: shape({
@@ -297,44 +235,23 @@ const organizationMembershipFields: Properties = {
   organization_id: text,
   user_role: text,
   created_at: dateTime,
-  litellm_budget_table: shape(spending),
+  litellm_budget_table: spending,
 }
 const organizationMembership = shape(organizationMembershipFields)
-const organization: Properties = {
-  ...tenant,
-  organization_id: text,
-  organization_alias: nullable(text),
-  litellm_budget_table: shape(spending),
-}
+const organization = { ...fieldSchemas(organizationFields), litellm_budget_table: spending }
 /** Lists may lack them. */
 const organizationParts: Properties = {
   spend,
   members: listOf(organizationMembership),
   teams: listOf(shape({ team_id: text, team_alias: nullable(text) })),
 }
-const nameOwner: Properties = {
-  team_id: described('Only keys of this team may name it.', nullable(text)),
-  organization_id: described('Only keys of it and of its teams may name it.', nullable(text)),
-}
-const customer: Properties = (({ models: _, ...rest }) => ({
-  ...rest,
-  user_id: text,
-  alias: nullable(text),
-  ...nameOwner,
+const customer = { ...fieldSchemas(customerFields), spend, litellm_budget_table: spending }
+const tagSchema = shape({
+  ...fieldSchemas(tagFields),
+  model_info: anyObject,
   spend,
-  litellm_budget_table: shape(spending),
-}))(tenant)
-
-const tagSchema = (({ metadata: _, blocked: __, ...rest }: typeof tenant) =>
-  shape({
-    ...rest,
-    name: text,
-    description: nullable(text),
-    ...nameOwner,
-    model_info: anyObject,
-    spend,
-    litellm_budget_table: shape(spending),
-  }))(tenant)
+  litellm_budget_table: spending,
+})
 
 const used = described('null = this replica does not know: nothing of it was counted here lately.', limit)
 const limitScope = shape({
@@ -385,7 +302,7 @@ const otherSchemas: Readonly<Record<string, Schema>> = {
   ChangedTag: shape({ message: text, tag: reference('Tag') }),
   DeletedCustomers: shape({ deleted_customers: integer, message: text }),
   BlockedCustomers: shape({ blocked_users: listOf(reference('Customer')) }),
-  Budget: shape({ ...spending, ...stamps, budget_id: text }),
+  Budget: shape(fieldSchemas(budgetFields)),
   BudgetList: listOf(reference('Budget')),
   BudgetPage: shape({ budgets: listOf(reference('Budget')), ...paging }),
   BudgetState: budgetUsage,
