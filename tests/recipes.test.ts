@@ -1,6 +1,6 @@
 /**
- * CONTRIBUTING.md's recipes for a provider row, a policy and an endpoint, followed to the letter in a copy of the
- * sources.
+ * CONTRIBUTING.md's recipes for a provider row, a policy, an endpoint and a field of a key, followed to the letter in a
+ * copy of the sources.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -34,6 +34,7 @@ beforeAll(async () => {
   addProvider()
   addPolicy()
   addEndpoint()
+  addField()
   gateway = await startGateway()
 }, startMsMax)
 afterAll(async () => {
@@ -70,6 +71,14 @@ function addEndpoint(): void {
   const group = 'src/endpoints/lazy/operation.ts'
   insertAfter(group, /^export const endpoints.* = \[\n/m, recipes.get(group)!)
   insertAfter(group, /^import \{ modelHealth \}.*\n/m, "import { modelCount } from '../operation/model-count.ts'\n")
+}
+
+/** One line, and the step that makes its column. */
+function addField(): void {
+  const table = 'src/core/tenancy/field-tables.ts'
+  insertAfter(table, /^export const keyFields = \{\n/m, recipes.get(table)!)
+  const steps = 'src/store/database/migrations.ts'
+  insertAfter(steps, /^export const migrations: .* = \[baseline/m, `,\n${recipes.get(steps)!}`)
 }
 
 function insertAfter(file: string, place: RegExp, text: string): void {
@@ -111,14 +120,17 @@ async function startGateway() {
   throw new Error(`the gateway did not start: ${said}`)
 }
 
-async function chat(model: string): Promise<{ status: number; body: unknown }> {
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
+async function ask(path: string, body?: object) {
+  const response = await fetch(`${gateway.url}${path}`, {
+    method: body ? 'POST' : 'GET',
     headers: { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'say: from the new row' }] }),
+    ...(body && { body: JSON.stringify(body) }),
   })
   return { status: response.status, body: await response.json() }
 }
+
+const chat = (model: string) =>
+  ask('/v1/chat/completions', { model, messages: [{ role: 'user', content: 'say: from the new row' }] })
 
 test('a row in the catalogue is a provider that can be called', async () => {
   const { status, body } = await chat('allowed-model')
@@ -139,13 +151,30 @@ test('a file and a line are a policy that refuses before anything is sent', asyn
 })
 
 test('a file and a line are an endpoint that is served and in the API document', async () => {
-  const get = async (path: string) => {
-    const response = await fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${masterKey}` } })
-    return response.json()
-  }
-  expect(await get('/model/count')).toEqual({ count: expect.any(Number) })
-  expect(await get('/openapi.json')).toMatchObject({
+  expect((await ask('/model/count')).body).toEqual({ count: expect.any(Number) })
+  expect((await ask('/openapi.json')).body).toMatchObject({
     paths: { '/model/count': { get: { operationId: 'countModels' } } },
     components: { schemas: { ModelCount: { properties: { count: { type: 'integer' } } } } },
   })
+})
+
+test('a line and a step are a field that keys are made with, show, change and audit', async () => {
+  const made = await ask('/key/generate', { key_alias: 'noted', notes: 'Ask the team before it is changed.' })
+  expect(made).toMatchObject({ status: 200, body: { notes: 'Ask the team before it is changed.' } })
+  const { token_id: id } = made.body
+  const shown = async () => (await ask(`/key/info?key=${id}`)).body.info
+  expect(await shown()).toMatchObject({ key_alias: 'noted', notes: 'Ask the team before it is changed.' })
+  expect(await ask('/key/update', { key: id, notes: 7 })).toMatchObject({ status: 422 })
+  expect(await ask('/key/update', { key: id, notes: null })).toMatchObject({ status: 200, body: { notes: null } })
+  expect(await shown()).toMatchObject({ key_alias: 'noted', notes: null })
+  const { audit_logs: changes } = (await ask(`/audit?object_id=${id}&action=updated`)).body
+  expect(changes).toMatchObject([
+    { before_value: { notes: 'Ask the team before it is changed.' }, updated_values: { notes: null } },
+  ])
+  const { paths, components } = (await ask('/openapi.json')).body
+  const description = 'What people should know about the key.'
+  expect(paths['/key/generate'].post.requestBody.content['application/json'].schema.properties.notes).toMatchObject({
+    description,
+  })
+  expect(components.schemas.Key.properties.notes).toEqual({ type: ['string', 'null'], description })
 })

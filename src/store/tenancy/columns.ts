@@ -9,9 +9,10 @@ import {
   teamFields,
   userFields,
 } from '../../core/tenancy/field-tables.ts'
+import { blankValues } from '../../core/tenancy/fields.ts'
 import type { FieldKind, FieldTable, KindValues, ModelBudget, Values } from '../../core/tenancy/fields.ts'
 import type { TenantKind, Tenants } from '../../core/tenancy/tenancy.ts'
-import { toNumber, toNumberOrNull } from '../database/open.ts'
+import { toNumber } from '../database/open.ts'
 
 /** A value as it is bound to a statement; it is JSON, too. */
 export type StoredValue = string | number | null
@@ -27,29 +28,21 @@ export type Columns<Fields> = {
 /** One row. */
 export type Row = Readonly<Record<string, StoredValue>>
 
-/** Rows that an earlier program kept lack later columns. */
-const isAbsent = (stored: unknown): boolean => stored === null || stored === undefined
-
-const text: Codec<string> = { write: value => value, read: String }
-const textOrNull: Codec<string | null> = {
-  write: value => value,
-  read: stored => (isAbsent(stored) ? null : String(stored)),
-}
-const integer: Codec<number> = { write: value => value, read: toNumber }
-const integerOrNull: Codec<number | null> = { write: value => value, read: toNumberOrNull }
+const asKept = <Value extends StoredValue>(value: Value): Value => value
+const text: Codec<string> = { write: asKept, read: String }
+const textOrNull: Codec<string | null> = { write: asKept, read: String }
+const integer: Codec<number> = { write: asKept, read: toNumber }
+const integerOrNull: Codec<number | null> = { write: asKept, read: toNumber }
 const json = <Value>(): Codec<Value> => ({
   write: value => JSON.stringify(value),
   read: stored => JSON.parse(String(stored)) as Value,
 })
 /** One of a few words, which the writer has checked. */
-const word = <Value extends string>(): Codec<Value> => ({
-  write: value => value,
-  read: stored => String(stored) as Value,
-})
+const word = <Value extends string>(): Codec<Value> => ({ write: asKept, read: stored => String(stored) as Value })
 
 type WrittenModelBudgets = Record<string, Omit<ModelBudget, 'maxBudgetNanoUsd'> & { maxBudgetNanoUsd: string }>
 
-/** How a value of each kind of field is stored. */
+/** How a value of each kind of field is stored, and read where the column is not null. */
 const codecs: { readonly [Kind in FieldKind]: Codec<KindValues[Kind]> } = {
   id: text,
   count: integer,
@@ -61,10 +54,7 @@ const codecs: { readonly [Kind in FieldKind]: Codec<KindValues[Kind]> } = {
   duration: textOrNull,
   limit: integerOrNull,
   limits: json(),
-  dollars: {
-    write: value => (value === null ? null : value.toString()),
-    read: stored => (isAbsent(stored) ? null : BigInt(String(stored))),
-  },
+  dollars: { write: value => (value === null ? null : value.toString()), read: stored => BigInt(String(stored)) },
   modelBudgets: {
     write: budgets =>
       JSON.stringify(mapValues(budgets, one => ({ ...one, maxBudgetNanoUsd: one.maxBudgetNanoUsd.toString() }))),
@@ -79,11 +69,8 @@ const codecs: { readonly [Kind in FieldKind]: Codec<KindValues[Kind]> } = {
   aliases: json(),
   permissions: json(),
   object: json(),
-  flag: { write: value => (value ? 1 : 0), read: stored => toNumber(stored) === 1 },
-  choice: {
-    write: value => (value === null ? null : value ? 1 : 0),
-    read: stored => (isAbsent(stored) ? null : toNumber(stored) === 1),
-  },
+  flag: { write: Number, read: stored => toNumber(stored) === 1 },
+  choice: { write: value => (value === null ? null : Number(value)), read: stored => toNumber(stored) === 1 },
   userRole: word(),
   memberRole: word(),
   groupKind: word(),
@@ -93,11 +80,17 @@ function mapValues<In, Out>(from: Readonly<Record<string, In>>, change: (value: 
   return Object.fromEntries(Object.entries(from).map(([name, value]) => [name, change(value)]))
 }
 
+/** Where the column is null, as in rows from before it, the field is as in a new object. */
+function codecOf<Kind extends FieldKind>(kind: Kind): Codec<KindValues[Kind]> {
+  const { write, read } = codecs[kind]
+  return { write, read: stored => (stored === null || stored === undefined ? blankValues[kind] : read(stored)) }
+}
+
 /** A column has the name of its field in snake case, unless the field says otherwise. */
 function columnsOf<Table extends FieldTable>(table: Table): Columns<Values<Table>> {
   const columns = Object.entries(table).map(([name, { kind, column }]) => [
     name,
-    [column ?? name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`), codecs[kind]],
+    [column ?? name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`), codecOf(kind)],
   ])
   return Object.fromEntries(columns) as Columns<Values<Table>>
 }
