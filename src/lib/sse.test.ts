@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { LineEnds, SseSplitter } from './sse.ts'
+import { SseSplitter, WholeEvents } from './sse.ts'
 
 const text =
   ': comment\n\ndata: one ✓\n\nevent: named\r\ndata: a\r\ndata: b\r\n\r\ndata:no space\r\rid: 1\n\ndata: {"x":"😀"}\n\n'
@@ -30,10 +30,23 @@ test('lines that end with CR alone end with LF, wherever the bytes are cut; othe
   ] as const) {
     const bytes = Buffer.from(lines.replaceAll('\n', end))
     for (let size = 1; size <= bytes.length; size++) {
-      const lineEnds = new LineEnds()
-      const out: Uint8Array[] = []
-      for (let at = 0; at < bytes.length; at += size) out.push(lineEnds.push(bytes.subarray(at, at + size)))
-      expect(Buffer.concat(out).toString()).toBe(lines.replaceAll('\n', shown))
+      const events = new WholeEvents(1000)
+      const out: Buffer[] = []
+      for (let at = 0; at < bytes.length; at += size) out.push(events.push(bytes.subarray(at, at + size)))
+      // Only whole events come out; the rest is held.
+      expect(out.every(piece => piece.length === 0 || /\n\r?\n$/.test(piece.toString()))).toBe(true)
+      expect(Buffer.concat([...out, events.rest()]).toString()).toBe(lines.replaceAll('\n', shown))
     }
+  }
+})
+
+test('an event that is larger than the limit is refused, however it comes', () => {
+  for (const size of [1, 7, 200]) {
+    const events = new WholeEvents(100)
+    const bytes = Buffer.from(`data: ${'x'.repeat(120)}`)
+    const push = () => {
+      for (let at = 0; at < bytes.length; at += size) events.push(bytes.subarray(at, at + size))
+    }
+    expect(push).toThrow('larger than 100 bytes')
   }
 })

@@ -4,7 +4,9 @@ import { parsedObject } from './json/json-values.ts'
 
 const newline = 10
 const carriageReturn = 13
+/** What stands of a blank line before its last byte: `\r\n\r`. */
 const tailLength = 3
+const noBytes = Buffer.alloc(0)
 
 /**
  * Splits bytes into server-sent events, wherever the bytes are cut (WHATWG HTML, section 9.2.6).
@@ -77,10 +79,60 @@ export class SseSplitter implements FrameSplitter {
 }
 
 /**
- * Makes the lines of a stream that ends them with CR alone end with LF, for relays that pass bytes as they are. The
+ * Holds the bytes of a stream until an event of it is whole, for relays that pass bytes as they are. Lines that end with
+ * CR alone end with LF then.
+ */
+export class WholeEvents {
+  readonly #bytesMax: number
+  readonly #lineEnds = new LineEnds()
+  /** Pieces of an event that is not whole yet. */
+  #pending: Uint8Array[] = []
+  #pendingBytes = 0
+  /** The last bytes of them: a blank line may begin here. */
+  #tail: Uint8Array = noBytes
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  /** The events that `received` completes, as bytes; empty = none. Throws where one is larger than the limit. */
+  push(received: Uint8Array): Buffer {
+    const bytes = this.#lineEnds.push(received)
+    let buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    if (this.#pending.length > 0) {
+      // Joined only when an event has ended, so that a giant event is not copied once for each piece.
+      if (buffer.indexOf(newline) < 0 || lastEventEnd(Buffer.concat([this.#tail, buffer])) === 0)
+        return this.#hold(buffer)
+      buffer = Buffer.concat([...this.#pending, buffer])
+      this.#pending = []
+      this.#pendingBytes = 0
+      this.#tail = noBytes
+    }
+    const end = lastEventEnd(buffer)
+    if (end < buffer.length) this.#hold(buffer.subarray(end))
+    return end === buffer.length ? buffer : buffer.subarray(0, end)
+  }
+
+  /** What stands behind the last whole event; empty = nothing does. */
+  rest(): Buffer {
+    return Buffer.concat(this.#pending)
+  }
+
+  #hold(piece: Uint8Array): Buffer {
+    this.#pending.push(piece)
+    this.#pendingBytes += piece.length
+    this.#tail = Buffer.concat([this.#tail, piece.subarray(-tailLength)]).subarray(-tailLength)
+    if (this.#pendingBytes > this.#bytesMax)
+      throw new FrameTooLargeError(`an event of the upstream's stream is larger than ${this.#bytesMax} bytes`)
+    return noBytes
+  }
+}
+
+/**
+ * Makes the lines of a stream that ends them with CR alone end with LF. The
  * first line end of a stream tells which it writes; nothing is looked at after that, unless it is CR.
  */
-export class LineEnds {
+class LineEnds {
   #endsWith: 'unknown' | 'line feed' | 'carriage return' = 'unknown'
   /** The last byte of the piece before was a CR, which the next byte may make a CRLF: it is kept back until then. */
   #holdsCarriageReturn = false
@@ -106,8 +158,8 @@ export class LineEnds {
 
 const withLineFeeds = (bytes: Uint8Array): Uint8Array => bytes.map(byte => (byte === carriageReturn ? newline : byte))
 
-/** Offset behind the last blank line of bytes that pass as they are (`LineEnds`); 0 = no event is complete. */
-export function lastEventEnd(buffer: Buffer): number {
+/** Offset behind the last blank line of bytes whose lines end with LF or CRLF; 0 = no event is complete. */
+function lastEventEnd(buffer: Buffer): number {
   const { length } = buffer
   if (length >= 2 && buffer[length - 1] === newline) {
     const before = buffer[length - 2]

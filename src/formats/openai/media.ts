@@ -9,7 +9,7 @@ import { addUsage } from '../../core/usage/usage-sum.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { unfinishedStream } from '../../core/dialects/stream-end.ts'
 import { looksLikeObject } from '../../lib/json/json-object-check.ts'
-import { lastEventEnd, LineEnds, SseSplitter } from '../../lib/sse.ts'
+import { SseSplitter, WholeEvents } from '../../lib/sse.ts'
 import { openaiErrorEvent } from './error.ts'
 import { isObject, parsedObject } from '../../lib/json/json-values.ts'
 
@@ -136,11 +136,7 @@ interface EventRules {
 export class MediaEventRelay extends MediaRelay {
   readonly #rules: EventRules
   readonly #splitter = new SseSplitter(eventBytesMax)
-  readonly #lineEnds = new LineEnds()
-  #pending: Uint8Array[] = []
-  #pendingBytes = 0
-  /** The last bytes before this piece: a blank line may be cut in two. */
-  #tail: Uint8Array = nothing
+  readonly #events = new WholeEvents(eventBytesMax)
   #ends = 0
 
   constructor(rules: EventRules) {
@@ -150,25 +146,19 @@ export class MediaEventRelay extends MediaRelay {
 
   push(received: Uint8Array): Uint8Array {
     if (this.failure || this.terminated) return nothing
-    const bytes = this.#lineEnds.push(received)
-    this.#pending.push(bytes)
-    this.#pendingBytes += bytes.length
-    if (this.#pendingBytes > eventBytesMax)
-      this.failure = brokenAnswer(`an event of the upstream's stream is larger than ${eventBytesMax} bytes`)
-    // Joined only when an event has ended, so that a giant one is not copied once a piece.
-    const seam = Buffer.concat([this.#tail, bytes])
-    this.#tail = seam.subarray(-3)
-    if (this.failure || lastEventEnd(seam) === 0) return nothing
-    const buffer = Buffer.concat(this.#pending)
-    const end = lastEventEnd(buffer)
-    this.#pending = end < buffer.length ? [buffer.subarray(end)] : []
-    this.#pendingBytes = buffer.length - end
-    return end === 0 ? nothing : this.#relay(buffer.subarray(0, end))
+    let whole: Buffer
+    try {
+      whole = this.#events.push(received)
+    } catch (cause) {
+      this.failure = brokenAnswer((cause as Error).message, cause)
+      return nothing
+    }
+    return whole.length === 0 ? nothing : this.#relay(whole)
   }
 
   end(): Uint8Array {
     // Some servers leave the last blank line out; half an event is worth nothing.
-    const rest = Buffer.concat([...this.#pending, Buffer.from('\n\n')])
+    const rest = Buffer.concat([this.#events.rest(), Buffer.from('\n\n')])
     const last = !this.failure && !this.terminated && isWhole(rest) ? this.#relay(rest) : nothing
     if (!this.failure && !this.complete) this.failure = unfinishedStream()
     this.terminated = this.complete

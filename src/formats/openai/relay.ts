@@ -16,7 +16,7 @@ import { looksLikeObject } from '../../lib/json/json-object-check.ts'
 import { isObject, listOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { utf16Length } from '../../lib/text.ts'
-import { lastEventEnd, LineEnds } from '../../lib/sse.ts'
+import { WholeEvents } from '../../lib/sse.ts'
 import { doneEvent } from './answer-fields.ts'
 import { ChunkRepairs } from './chat-repairs.ts'
 import { contentCharacters, onlyText } from './chunk-content.ts'
@@ -25,9 +25,6 @@ import { applyMends } from './mends.ts'
 
 const eventBytesMax = 8 * 1024 * 1024
 const nothing = new Uint8Array(0)
-const noTail = Buffer.alloc(0)
-/** What stands of a blank line before its last byte: `\r\n\r`. */
-const blankLineBytesMax = 3
 const modelPattern = /"model":\s*"[^"\\]*(?:\\.[^"\\]*)*"/
 const nullUsagePattern = /"usage":\s*null/y
 /** As Latin-1, which is how events are looked at. */
@@ -70,12 +67,7 @@ export class OpenaiRelay implements StreamRelay {
   readonly #showUsage: boolean
   readonly #choices: ChoiceStates
   readonly #repairs: ChunkRepairs
-  readonly #lineEnds = new LineEnds()
-  /** Pieces of an event that is not complete yet. */
-  #pending: Buffer[] = []
-  #pendingBytes = 0
-  /** The last of them: a blank line may begin here. */
-  #tail = noTail
+  readonly #events = new WholeEvents(eventBytesMax)
   /** Chunks without id and choices, until one with a choice comes. */
   #nameless: string[] = []
   /** A chunk had a choice. */
@@ -101,37 +93,22 @@ export class OpenaiRelay implements StreamRelay {
 
   push(received: Uint8Array): Uint8Array {
     if (this.failure || this.terminated) return nothing
-    const bytes = this.#lineEnds.push(received)
-    let buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    if (this.#pending.length > 0) {
-      // Joined only when an event has ended, so that a giant event is not copied once for each piece.
-      if (buffer.indexOf(10) < 0 || lastEventEnd(Buffer.concat([this.#tail, buffer])) === 0) return this.#hold(buffer)
-      buffer = Buffer.concat([...this.#pending, buffer])
-      this.#pending = []
-      this.#pendingBytes = 0
-      this.#tail = noTail
+    let whole: Buffer
+    try {
+      whole = this.#events.push(received)
+    } catch (cause) {
+      this.failure = brokenAnswer((cause as Error).message, cause)
+      return nothing
     }
-    const end = lastEventEnd(buffer)
-    if (end < buffer.length) this.#hold(buffer.subarray(end))
-    return end === 0 || this.failure ? nothing : this.#relay(buffer.subarray(0, end))
-  }
-
-  #hold(piece: Buffer): Uint8Array {
-    this.#pending.push(piece)
-    this.#pendingBytes += piece.length
-    this.#tail = Buffer.concat([this.#tail, piece.subarray(-blankLineBytesMax)]).subarray(-blankLineBytesMax)
-    if (this.#pendingBytes > eventBytesMax)
-      this.failure = brokenAnswer(`an event of the upstream's stream is larger than ${eventBytesMax} bytes`)
-    return nothing
+    return whole.length === 0 ? nothing : this.#relay(whole)
   }
 
   end(): Uint8Array {
     let out: Uint8Array = nothing
-    if (this.#pending.length > 0 && !this.failure && !this.terminated) {
+    const rest = this.#events.rest()
+    if (rest.length > 0 && !this.failure && !this.terminated) {
       // Some servers leave the last blank line out, some write their error as JSON without `data:`.
-      const isBare = this.#pending[0]![0] === openBrace
-      const last = Buffer.concat([Buffer.from(isBare ? 'data: ' : ''), ...this.#pending, Buffer.from('\n\n')])
-      this.#pending = []
+      const last = Buffer.concat([Buffer.from(rest[0] === openBrace ? 'data: ' : ''), rest, Buffer.from('\n\n')])
       if (isWhole(last)) out = this.#relay(last)
     }
     if (this.failure) return out
