@@ -54,10 +54,10 @@ const grouped = (text: string, size: number, sign: string): string =>
 function ibanOf(random: Random): string {
   const [country, length] = pick(random, [
     ['DE', 18],
-    ['FR', 23],
-    ['ES', 20],
+    ['AT', 16],
+    ['CH', 17],
     ['NL', 0],
-    ['PL', 24],
+    ['LT', 16],
   ] as const)
   const account = country === 'NL' ? `ABNA${digitsOf(random, 10)}` : digitsOf(random, length)
   const letters = [...`${account}${country}00`].map(one => parseInt(one, 36)).join('')
@@ -213,7 +213,10 @@ included.
 Precision counts what was found beside the value, recall what was masked of the values, also where another kind has the
 same form. Names of persons and places have no form: they need a guardrail of the kind \`presidio\`
 ([guardrails](guardrails.md)). Sentences and rules have the same authors: the table shows that nothing gets worse, not
-how the rules do on texts of strangers.
+how the rules do on texts of strangers. Numbers of strangers are in the tests: valid and invalid national numbers of 29
+kinds by python-stdnum, the examples of 89 countries in SWIFT's registry of IBANs, and those of 245 countries in
+libphonenumber (\`src/guardrails/personal-data/*.test.ts\`). All valid ones are found, but for 14 local telephone numbers
+that are short or have other signs.
 `
 
 function count(

@@ -24,12 +24,6 @@ export function remainder(digits: string, divisor: number): number {
   return rest
 }
 
-/** ISO 7064 MOD 97-10 as in IBANs (ISO 13616): letters and digits without blanks. */
-export function iban(text: string): boolean {
-  const moved = (text.slice(4) + text.slice(0, 4)).toUpperCase()
-  return remainder([...moved].map(one => parseInt(one, 36).toString()).join(''), 97) === 1
-}
-
 /** ISO 7064 MOD 11,10: the tax number of Germany. */
 export function mod11and10(digits: string): boolean {
   let product = 10
@@ -65,17 +59,20 @@ export function verhoeff(digits: string): boolean {
   return check === 0
 }
 
-/** The last two digits of Brazil's CPF (11 digits) and CNPJ (14 digits). */
-export function brazilian(digits: string): boolean {
-  if (/^(\d)\1*$/.test(digits)) return false
-  const mostWeight = digits.length === 14 ? 9 : 11
-  for (const length of [digits.length - 2, digits.length - 1]) {
+/**
+ * The last two digits of Brazil's CPF (11 digits) and CNPJ (14; before them also capital letters, since July 2026:
+ * Instrução Normativa RFB 2.229). A letter counts as its code less that of 0.
+ */
+export function brazilian(value: string): boolean {
+  if (/^(\d)\1*$/.test(value)) return false
+  const isCompany = value.length === 14
+  for (const length of [value.length - 2, value.length - 1]) {
     let sum = 0
     for (let at = 0; at < length; at++) {
       const weight = length - at + 1
-      sum += Number(digits[at]) * (mostWeight === 9 ? ((weight - 2) % 8) + 2 : weight)
+      sum += (value.charCodeAt(at) - 48) * (isCompany ? ((weight - 2) % 8) + 2 : weight)
     }
-    if (((sum * 10) % 11) % 10 !== Number(digits[length])) return false
+    if (((sum * 10) % 11) % 10 !== Number(value[length])) return false
   }
   return true
 }

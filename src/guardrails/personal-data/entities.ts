@@ -1,6 +1,7 @@
 /** Kinds of personal data, by their names in Presidio where it has them; how each is found, and what makes it sure. */
 import { isIP } from 'node:net'
-import { luhn, iban } from './checksums.ts'
+import { getCountrySpecifications, isValidIBAN } from 'ibantools'
+import { luhn } from './checksums.ts'
 import { nationalNumbers } from './national-numbers.ts'
 import type { Span } from '../../lib/linear-regex/index.ts'
 import type { Entity } from './entity.ts'
@@ -52,31 +53,22 @@ const creditCard: Entity = {
   },
 }
 
-/** Letters and digits of an IBAN, by country (SWIFT, IBAN registry). */
-const ibanLengths: Readonly<Record<string, number>> = Object.fromEntries(
-  (
-    'AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DK18 DO28 EE20 EG29 ES24 FI18 ' +
-    'FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 ' +
-    'LU20 LV21 LY25 MC27 MD24 ME22 MK19 MR27 MT31 MU30 NL18 NO15 PK24 PL28 PS29 PT25 QA29 RO24 RS22 SA24 SC31 SE24 ' +
-    'SI19 SK24 SM27 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20'
-  )
-    .split(' ')
-    .map(one => [one.slice(0, 2), Number(one.slice(2))]),
-)
+const ibanCountries = getCountrySpecifications()
 
 const ibanCode: Entity = {
   name: 'IBAN_CODE',
-  pattern: '(?i)\\b[A-Z]{2}\\d{2}(?:[ -]?[A-Z0-9]){11,28}',
+  // ISO 13616: at most 30 letters and digits behind the check digits.
+  pattern: '(?i)\\b[A-Z]{2}\\d{2}(?:[ -]?[A-Z0-9]){11,30}',
   check(text, { start, end }) {
-    const length = ibanLengths[text.slice(start, start + 2).toUpperCase()]
+    const { chars: length } = ibanCountries[text.slice(start, start + 2).toUpperCase()] ?? {}
     let letters = ''
     let at = start
     while (at < end && letters.length < (length ?? 0)) {
       if (/[a-z0-9]/i.test(text[at]!)) letters += text[at]
       at++
     }
-    if (length === undefined || letters.length < length || /[a-z0-9]/i.test(text[at] ?? '')) return undefined
-    return iban(letters) ? { start, end: at } : undefined
+    if (!length || letters.length < length || /[a-z0-9]/i.test(text[at] ?? '')) return undefined
+    return isValidIBAN(letters.toUpperCase()) ? { start, end: at } : undefined
   },
 }
 

@@ -43,24 +43,38 @@ function fiscalCode(value: string): boolean {
   return String.fromCharCode(65 + (sum % 26)) === value[15]
 }
 
+/** Of the first ten digits one stands two or three times, not three times in a row, and all others once at most. */
 function germanTax(digits: string): boolean {
   const counts = new Map<string, number>()
   for (const digit of digits.slice(0, 10)) counts.set(digit, (counts.get(digit) ?? 0) + 1)
-  const most = Math.max(...counts.values())
-  // One of the first ten digits stands two or three times.
-  return digits[0] !== '0' && most >= 2 && most <= 3 && mod11and10(digits)
+  const [repeated, ...more] = [...counts.values()].filter(count => count > 1)
+  const isForm = repeated !== undefined && repeated <= 3 && more.length === 0 && !/(\d)\1\1/.test(digits.slice(0, 10))
+  return isForm && digits[0] !== '0' && mod11and10(digits)
 }
 
+/** D-numbers of foreigners have 40 added to the day, help numbers of hospitals 40 to the month. */
 function norwegian(digits: string): boolean {
+  const day = Number(digits.slice(0, 2))
+  const month = Number(digits.slice(2, 4))
   const first = (11 - (weighted(digits, [3, 7, 6, 1, 8, 9, 4, 5, 2]) % 11)) % 11
   const second = (11 - (weighted(digits, [5, 4, 3, 2, 7, 6, 5, 4, 3, 2]) % 11)) % 11
-  return isReversedDate(digits) && first === Number(digits[9]) && second === Number(digits[10])
+  const isBirth = isDay(day > 40 ? day - 40 : day, month > 40 ? month - 40 : month)
+  return isBirth && first === Number(digits[9]) && second === Number(digits[10])
 }
 
+/** Coordination numbers of foreigners have 60 added to the day. */
+function swedish(value: string): boolean {
+  const digits = value.slice(-10)
+  const day = Number(digits.slice(4, 6))
+  return isDay(day > 60 ? day - 60 : day, Number(digits.slice(2, 4))) && luhn(digits)
+}
+
+/** BIS numbers of foreigners have 20 added to the month, 40 where the sex was known. A month may be unknown: 0. */
 function belgian(digits: string): boolean {
   const key = Number(digits.slice(9))
   const isOf = (prefix: string) => 97 - remainder(prefix + digits.slice(0, 9), 97) === key
-  return Number(digits.slice(2, 4)) <= 12 && (isOf('') || isOf('2'))
+  const month = Number(digits.slice(2, 4))
+  return month <= 52 && month % 20 <= 12 && (isOf('') || isOf('2'))
 }
 
 function turkish(digits: string): boolean {
@@ -71,9 +85,18 @@ function turkish(digits: string): boolean {
   return digits[0] !== '0' && (odd * 7 + 100 - even) % 10 === at(9) && sum % 10 === at(10)
 }
 
+/** By the series: what is added to the sum, and the letters by its remainder. M: foreigners since 2022. */
+const singaporeSeries: Readonly<Record<string, readonly [number, string]>> = {
+  S: [0, 'JZIHGFEDCBA'],
+  T: [4, 'JZIHGFEDCBA'],
+  F: [0, 'XWUTRQPNMLK'],
+  G: [4, 'XWUTRQPNMLK'],
+  M: [3, 'XWUTRQPNJLK'],
+}
+
 function singaporean(value: string): boolean {
-  const sum = weighted(value.slice(1, 8), [2, 7, 6, 5, 4, 3, 2]) + (/[TG]/.test(value[0]!) ? 4 : 0)
-  return (/[ST]/.test(value[0]!) ? 'JZIHGFEDCBA' : 'XWUTRQPNMLK')[sum % 11] === value[8]
+  const [added, letters] = singaporeSeries[value[0]!]!
+  return letters[(weighted(value.slice(1, 8), [2, 7, 6, 5, 4, 3, 2]) + added) % 11] === value[8]
 }
 
 function polish(digits: string): boolean {
@@ -145,7 +168,7 @@ export const nationalNumbers: readonly Entity[] = [
     },
     /\b(?:nif|contribuinte)\b/i,
   ),
-  numbered('SE_PERSONNUMMER', '(?:\\d{2})?\\d{6}[-+]\\d{4}', one => isDate(one.slice(-10)) && luhn(one.slice(-10))),
+  numbered('SE_PERSONNUMMER', '(?:\\d{2})?\\d{6}[-+]\\d{4}', swedish),
   numbered('FI_HETU', '(?i)\\d{6}[-+A-FU-Y]\\d{3}[0-9A-FHJ-NPR-Y]', one => {
     const digits = one.slice(0, 6) + one.slice(-4, -1)
     return isReversedDate(one) && hetuLetters[Number(digits) % 31] === one.at(-1)
@@ -154,7 +177,12 @@ export const nationalNumbers: readonly Entity[] = [
   numbered('CH_AHV', '756\\.?\\d{4}\\.?\\d{4}\\.?\\d{2}', swiss),
   numbered('TR_TCKN', '\\d{11}', turkish),
   numbered('BR_CPF', '\\d{3}\\.?\\d{3}\\.?\\d{3}-?\\d{2}', brazilian),
-  numbered('BR_CNPJ', '\\d{2}\\.?\\d{3}\\.?\\d{3}/?\\d{4}-?\\d{2}', brazilian),
+  numbered(
+    'BR_CNPJ',
+    '\\d{2}\\.?\\d{3}\\.?\\d{3}/?\\d{4}-?\\d{2}|[0-9A-Z]{12}\\d{2}|' +
+      '[0-9A-Za-z]{2}\\.[0-9A-Za-z]{3}\\.[0-9A-Za-z]{3}/[0-9A-Za-z]{4}-\\d{2}',
+    brazilian,
+  ),
   numbered('CA_SIN', '\\d{3}[ -]\\d{3}[ -]\\d{3}', digits => !digits.startsWith('0') && luhn(digits)),
   numbered('IN_AADHAAR', '[2-9]\\d{3}[ -]?\\d{4}[ -]?\\d{4}', verhoeff),
   numbered('IN_PAN', '(?i)[A-Z]{3}[ABCFGHLJPT][A-Z]\\d{4}[A-Z]', () => true),
@@ -164,7 +192,7 @@ export const nationalNumbers: readonly Entity[] = [
     digits => weighted(digits, [1, 4, 3, 7, 5, 8, 6, 9, 10]) % 11 === 0,
     /\b(?:tfn|tax file)\b/i,
   ),
-  numbered('SG_NRIC', '(?i)[STFG]\\d{7}[A-Z]', singaporean),
+  numbered('SG_NRIC', '(?i)[STFGM]\\d{7}[A-Z]', singaporean),
   numbered('CN_RESIDENT_ID', '(?i)[1-8]\\d{5}(?:19|20)\\d{2}\\d{4}\\d{3}[0-9X]', chinese),
   numbered('KR_RRN', '\\d{6}-[1-8]\\d{6}', korean),
   numbered('ZA_ID', '\\d{6} ?\\d{4} ?[01]\\d{2}', one => isDate(one) && luhn(one)),
