@@ -293,7 +293,7 @@ export class RunningAnswerCache implements AnswerCache {
   /** undefined = is not to be kept. */
   #kept(cacheCall: CacheCall, content: CachedContent, { call, costNanoUsd }: Settlement): CachedAnswer | undefined {
     const { settings, controls } = cacheCall
-    if (controls.noStore || call.fallbacks > 0 || lacksVerdict(call)) return undefined
+    if (controls.noStore || call.progress.fallbacks > 0 || lacksVerdict(call)) return undefined
     const events = content.kind === 'chat' ? cacheableEvents(content.events) : undefined
     if (content.kind === 'chat' && !events) return undefined
     const whole: CachedContent = events ? { kind: 'chat', events } : content

@@ -162,7 +162,7 @@ export class EmbeddingAnswers {
     { call, costNanoUsd }: Settlement,
   ): Promise<void> | undefined {
     const { settings, controls } = cacheCall
-    if (controls.noStore || call.fallbacks > 0 || lacksVerdict(call) || made.size === 0) return undefined
+    if (controls.noStore || call.progress.fallbacks > 0 || lacksVerdict(call) || made.size === 0) return undefined
     const weights = [...made.keys()].map(key => weightOf(inputs.inputs.get(key)!))
     const costs = costNanoUsd === null ? undefined : shares(costNanoUsd, weights)
     const entries = [...made].map(([key, vector], at) => ({

@@ -40,7 +40,7 @@ export class Leader implements ReplyWatch, StreamTap {
   /** The end of the call: before the last bytes of a stream, and before a whole answer is seen here. */
   settled(settlement: Settlement): void {
     this.#settlement = settlement
-    if (settlement.outcome !== 'success' || settlement.call.attempts === 0) this.#finish(undefined)
+    if (settlement.outcome !== 'success' || settlement.call.progress.attempts === 0) this.#finish(undefined)
   }
 
   replied(given: Reply): Reply {

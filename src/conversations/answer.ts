@@ -180,12 +180,13 @@ class RunningAnswer implements LiveAnswer, AnswerReceiver {
   /** What is known once the call is settled. */
   #facts(): Partial<MessageContent> {
     const call = this.#call
+    const cost = call?.settlement?.costNanoUsd
     const count = (name: string) => (typeof this.usage?.[name] === 'number' ? (this.usage[name] as number) : null)
     return {
       finish_reason: this.finish || null,
       input_tokens: count('prompt_tokens'),
       output_tokens: count('completion_tokens'),
-      cost: call?.costNanoUsd == null ? null : Number(call.costNanoUsd) / 1e9,
+      cost: cost == null ? null : Number(cost) / 1e9,
       duration_ms: this.#tookMs(),
       first_token_ms: this.#firstMs,
       cached: Boolean(call?.cacheHit),

@@ -89,18 +89,6 @@ export interface FallbackModel {
   readonly deployments: readonly Deployment[]
 }
 
-/** What a request of the call to an upstream used, when it is over and another may follow. */
-export interface SentRequest {
-  readonly deployment: Deployment
-  /** As `Call.attemptedModel` was. */
-  readonly model: string
-  /** Undefined = not reported, and nothing that could be estimated. */
-  readonly usage: Usage | undefined
-  readonly usageSource: UsageSource
-  /** What it counts against token limits. */
-  readonly countedTokens: number
-}
-
 /** A model that the call was passed on to, or its own, with what it has taken of limits and budgets of this model. */
 export interface ModelReservation {
   readonly model: string
@@ -108,7 +96,7 @@ export interface ModelReservation {
   readonly scopes: readonly LimitScope[]
   /** Reserved in each of them, in nano-dollars. */
   nanoUsd: number
-  /** Empty for the call's own: it is in `Call.taken`. */
+  /** Empty for the call's own: it is in `Call.limitReservation`. */
   readonly taken: LimitReservation[]
 }
 
@@ -137,7 +125,7 @@ export interface CallBounds {
   readonly costNanoUsdMax: bigint | null
 }
 
-/** The state of a call while it runs; settlement reads it once. */
+/** A call while it runs. */
 export interface Call {
   /** UUID v7, in the ledger and in `x-proxy-call-id`. */
   readonly id: string
@@ -213,65 +201,25 @@ export interface Call {
   contextWindowFallbacks: readonly FallbackModel[]
   /** The models to try when the provider's content policy refuses the call, in order; set by the fallback policy. */
   contentPolicyFallbacks: readonly FallbackModel[]
-  /** The deployment that answered, or that failed last. */
-  deployment: Deployment | undefined
-  attempts: number
-  /** Further requests to upstreams within attempts: for answers that do not fit their schema. */
-  schemaRetries: number
-  /** Attempts after the first one at the deployments of the same model. */
-  retries?: number
-  fallbacks: number
-  /** The fallback that is tried now; empty = the call's own model. */
-  attemptedModel: string
+  /** How far it has come; written by the pipeline. */
+  readonly progress: CallProgress
+  /**
+   * The request to an upstream that is under way, was the last, or comes next at the same deployment; undefined = none
+   * was made.
+   */
+  attempt: Attempt | undefined
   /** Its own model and those that it was passed on to, where one of them has limits or budgets of its own. */
   modelReservations?: readonly ModelReservation[]
-  /** Set at settlement where `modelsTaken` is: what counts in the scopes of single models. */
-  ownUses?: OwnUses
-  /** Set at settlement where `modelsTaken` is; models that were sent nothing are missing. */
-  usedByModel?: ReadonlyMap<string, ModelUse>
-  /** Of the current request to an upstream; from the settlement on, of all of them together. */
-  usage: Usage | undefined
-  usageSource: UsageSource
-  /** Earlier requests to upstreams (failed attempts, answers that were requested again) that used something. */
-  sentBefore: readonly SentRequest[]
-  /** Set at settlement: what the vendor charges by the price list; null = price or usage unknown. */
-  listCostNanoUsd: bigint | null
-  /** Set at settlement: the terms that made the cost of it, as the ledger keeps them; empty = none. */
-  priceTerms: string
-  /** Set at settlement: what the caller is charged; null = price or usage unknown. */
-  costNanoUsd: bigint | null
-  /** Set at settlement. */
-  costSource: CostSource
-  /** Set at settlement: what counts against token limits, the estimated input of everything sent at least. */
-  countedTokens: number
+  /** The requests to upstreams that are over and may be billed, in the order in which they were sent. */
+  owed: readonly Attempt[]
+  /** What it came to; undefined = it has not ended yet. */
+  settlement: Settlement | undefined
   /** Input tokens of the body, estimated when they are first needed; -1 = not yet. */
   estimatedInputTokens: number
-  /** Set at the end of the current request: an upstream was given at least a part of it. */
-  sent: boolean
-  /** Body of the current request; undefined = none was made. */
-  sentBody: readonly BodyPiece[] | undefined
-  /** The current attempt sends the prompts of a list one at a time, each in a request of its own. */
-  isSeries: boolean
-  /** Status of the current request's answer; 0 = none has begun. */
-  upstreamStatus: number
-  /** The service tier that the head of the current request's answer names; undefined = none. */
-  answeredTier: string | undefined
-  /** The stream that is being relayed, asked for its usage at settlement. */
-  progress: StreamRelay | undefined
-  /** Characters of a whole answer; -1 = there is none, or they are not needed. */
-  answerCharacters: number
-  /** Milliseconds from start to the first byte for the client; -1 = none. */
-  firstByteMs: number
-  /** Milliseconds spent waiting for upstreams; the duration without these and without `waitedMs` is overhead. */
-  upstreamMs: number
-  /** Milliseconds spent waiting for the client's body, and before attempts at a deployment that has failed. */
-  waitedMs: number
   /**
    * Top-level fields of the body that its dialect does not know; an upstream gets those that its deployment lets pass.
    */
   unknownFields: readonly string[]
-  /** Client fields that were not sent to the chosen upstream. */
-  dropped: readonly string[]
   /** What the call took from the limits, released at its end. */
   limitReservation: LimitReservation | undefined
   /** What it reserved in budgets; absent = nothing. */
@@ -282,10 +230,6 @@ export interface Call {
   budgetSetsMaximum?: boolean
   /** What it reserved for the batch that it starts; absent = nothing. */
   batch?: BatchReservation
-  /** It is the end of a batch; absent = it is not. */
-  batchEnd?: EndedBatch
-  /** For the ledger, set at settlement: what it is charged in budgets; absent = nothing. */
-  charge?: BudgetCharge | undefined
   /** Response headers that policies add (rate limits). */
   responseHeaders: Record<string, string>
   /** Frees the memory of a body that the call kept when it continued in the background. */
@@ -310,11 +254,62 @@ export interface Call {
   readonly measuredInput: MeasuredInput | undefined
   /** `bounds` are closer afterwards, where the input can be measured in time. Measures once. */
   measureInput(): Promise<void>
+  /** The call is answered without an upstream where one would report usage: its row says that nothing was used. */
+  usedNothing(): void
   /**
    * An answer in the client's dialect, whole or as a stream as requested: of a chat from hub events (with a `finish`
    * for each choice), of an operation with one JSON result from its result in hub types.
    */
   reply(answer: readonly ChatEvent[] | object): Reply
+}
+
+/** How far a call has come. */
+export interface CallProgress {
+  /** Deployments that were tried. */
+  attempts: number
+  /** Further requests to upstreams within attempts: for answers that do not fit their schema. */
+  schemaRetries: number
+  /** Attempts after the first one at the deployments of the same model. */
+  retries: number
+  /** Models that the call was passed on to. */
+  fallbacks: number
+  /** The fallback that is tried now; empty = the call's own model. */
+  model: string
+  /** Milliseconds from start to the first byte for the client; -1 = none. */
+  firstByteMs: number
+  /** Milliseconds spent waiting for upstreams; the duration without these and without `waitedMs` is overhead. */
+  upstreamMs: number
+  /** Milliseconds spent waiting for the client's body, and before attempts at a deployment that has failed. */
+  waitedMs: number
+}
+
+/** One request to an upstream: a new object for each, also for those that an attempt sends one after another. */
+export interface Attempt {
+  /** undefined = the gateway answers by itself. */
+  readonly deployment: Deployment | undefined
+  /** As `CallProgress.model` when it was made. */
+  readonly model: string
+  /** Client fields that are not sent to the deployment. */
+  dropped: readonly string[]
+  /** Its attempt sends the prompts of a list one at a time, each in a request of its own. */
+  isSeries: boolean
+  /** undefined = none was made. */
+  body: readonly BodyPiece[] | undefined
+  /** The upstream was given at least a part of it; known once it is over. */
+  isSent: boolean
+  /** Of its answer; 0 = none has begun. */
+  status: number
+  /** The service tier that the head of its answer names; undefined = none. */
+  answeredTier: string | undefined
+  /** The stream that is being relayed, asked for its usage at the end. */
+  relay: StreamRelay | undefined
+  /** Characters of a whole answer; -1 = there is none, or they are not needed. */
+  answerCharacters: number
+  /** What it used, as the upstream says; once it is over also as estimated. undefined = neither. */
+  usage: Usage | undefined
+  usageSource: UsageSource
+  /** What it counts against token limits, the estimated input at least; known once it is over. */
+  countedTokens: number
 }
 
 /** The result of a call that was answered, failed, or whose client left. Created exactly once. */
@@ -324,9 +319,27 @@ export interface Settlement {
   /** The status the client saw (or would have seen: 499 when it left first). */
   readonly status: number
   readonly error: GatewayError | undefined
-  /** Nano-dollars; null = price or usage unknown. */
-  readonly costNanoUsd: bigint | null
   readonly durationMs: number
   /** Something was sent to an upstream that may bill it. */
   readonly isOwed: boolean
+  /** Of all requests to upstreams together; undefined = not known. */
+  readonly usage: Usage | undefined
+  readonly usageSource: UsageSource
+  /** What counts against token limits, the estimated input of everything sent at least. */
+  readonly countedTokens: number
+  /** What the vendor charges by the price list; null = price or usage unknown. Nano-dollars. */
+  readonly listCostNanoUsd: bigint | null
+  /** The terms that made the cost of it, as the ledger keeps them; empty = none. */
+  readonly priceTerms: string
+  /** What the caller is charged; null = price or usage unknown. Nano-dollars. */
+  readonly costNanoUsd: bigint | null
+  readonly costSource: CostSource
+  /** Where models have limits or budgets of their own; models that were sent nothing are missing. */
+  readonly usedByModel: ReadonlyMap<string, ModelUse> | undefined
+  /** It is the end of a batch; undefined = it is not. */
+  readonly batchEnd: EndedBatch | undefined
+  /** What it is charged in budgets; undefined = nothing. Set by the policies that charge, before the ledger has a row. */
+  charge: BudgetCharge | undefined
+  /** What counts in the scopes of single models. Set with `charge`. */
+  ownUses: OwnUses | undefined
 }

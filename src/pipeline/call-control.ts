@@ -6,7 +6,7 @@ import { clientClosed } from '../core/request.ts'
 import type { Client } from '../core/request.ts'
 import type { UpstreamExchange } from '../core/transport.ts'
 import type { Settle } from './settlement/settle.ts'
-import { endRequest } from './settlement/usage.ts'
+import { endRequest, oweRequest } from './settlement/usage.ts'
 
 /** Is called when an attempt ends together with its call: the end of a stream, or a client that left. */
 export interface AttemptListener {
@@ -65,7 +65,7 @@ export class CallControl {
     if (this.#settled) return
     this.#settled = true
     this.attempting?.ended(this, outcome, error)
-    this.call.sent = this.#exchange?.sent ?? false
+    oweRequest(this.call, this.#exchange?.sent ?? false)
     this.#settle(this.call, outcome, status, error)
   }
 
@@ -86,17 +86,17 @@ export class CallControl {
 
   /** The exchange has answered, whole or with the beginning of a stream: the wait for the upstream ends. */
   answered(nowMs: number): void {
-    this.call.upstreamMs += nowMs - this.sentMs
+    this.call.progress.upstreamMs += nowMs - this.sentMs
   }
 
   /** The exchange has failed and is cancelled; what it used is owed. */
   failed(nowMs: number): void {
     const exchange = this.#exchange
     if (!exchange) return
-    this.call.upstreamMs += nowMs - this.sentMs
+    this.call.progress.upstreamMs += nowMs - this.sentMs
     exchange.cancel()
     this.#exchange = undefined
-    if (!this.#settled) endRequest(this.call, exchange)
+    if (!this.#settled) endRequest(this.call, exchange.sent)
   }
 
   /** The client closed its connection: the upstream exchange is cancelled at once. */

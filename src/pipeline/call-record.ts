@@ -1,6 +1,6 @@
 /** The state of one call, created when the caller is known. A class, so that all calls share one hidden class. */
 import type { Reply } from '../core/answer.ts'
-import type { CallOptions, Call, CallBounds, FallbackModel, SentRequest } from '../core/call.ts'
+import type { Attempt, Call, CallBounds, CallOptions, CallProgress, FallbackModel, Settlement } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import type { ChatEvent } from '../core/hub/chat.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -14,13 +14,12 @@ import type { Operation } from '../core/hub/operation.ts'
 import type { CurrentConfiguration, ModelDirectory } from '../core/model-directory.ts'
 import { clientRequestId } from '../core/request.ts'
 import type { Client, HttpRequest, RequestHeaders } from '../core/request.ts'
-import type { CostSource } from '../core/usage/request-cost.ts'
-import type { Usage, UsageSource } from '../core/usage/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import { costBounds } from '../pricing/cost-bounds.ts'
 import { boundsUnder } from '../pricing/price-terms.ts'
+import { AttemptRecord } from './attempt-record.ts'
 import { decodeInput, ownBody } from './call-input.ts'
 import { measureInput } from './measure-input.ts'
 import { hubReply } from './hub-reply.ts'
@@ -56,11 +55,22 @@ interface CallStart {
 }
 
 const noDeployments: readonly Deployment[] = []
-const nothingSent: readonly SentRequest[] = []
+const nothingOwed: readonly Attempt[] = []
 const noModels: readonly FallbackModel[] = []
 const noEdits: readonly InputEdit[] = []
 const noFields: readonly string[] = []
 const noTags: readonly string[] = []
+
+class Progress implements CallProgress {
+  attempts = 0
+  schemaRetries = 0
+  retries = 0
+  fallbacks = 0
+  model = ''
+  firstByteMs = -1
+  upstreamMs = 0
+  waitedMs = 0
+}
 
 /**
  * The fields are those of `Call`. All that most calls set are assigned from the start, even to undefined, so that the
@@ -74,9 +84,6 @@ export class CallRecord implements Call {
   declare upload: Call['upload']
   declare namedFiles: Call['namedFiles']
   declare guardrailOutcomes: Call['guardrailOutcomes']
-  declare retries: Call['retries']
-  declare answeredTier: Call['answeredTier']
-  declare progress: Call['progress']
   declare releaseBody: Call['releaseBody']
   readonly id: string
   readonly requestId: string
@@ -110,30 +117,12 @@ export class CallRecord implements Call {
   fallbacksInOrder = noModels
   contextWindowFallbacks = noModels
   contentPolicyFallbacks = noModels
-  deployment: Deployment | undefined = undefined
-  attempts = 0
-  schemaRetries = 0
-  fallbacks = 0
-  attemptedModel = ''
-  usage: Usage | undefined = undefined
-  usageSource: UsageSource = 'none'
-  sentBefore = nothingSent
-  listCostNanoUsd: bigint | null = null
-  priceTerms = ''
-  costNanoUsd: bigint | null = null
-  costSource: CostSource = 'none'
-  countedTokens = 0
+  readonly progress: CallProgress = new Progress()
+  attempt: Attempt | undefined = undefined
+  owed = nothingOwed
+  settlement: Settlement | undefined = undefined
   estimatedInputTokens = -1
-  sent = false
-  sentBody: Call['sentBody'] = undefined
-  isSeries = false
-  upstreamStatus = 0
-  answerCharacters = -1
-  firstByteMs = -1
-  upstreamMs = 0
-  waitedMs = 0
   unknownFields = noFields
-  dropped = noFields
   limitReservation: Call['limitReservation'] = undefined
   budgetSetsMaximum = false
   responseHeaders: Record<string, string> = {}
@@ -202,6 +191,12 @@ export class CallRecord implements Call {
       // What was changed meanwhile is another input.
       if (this.edits === edits) this.measuredInput = measured
     }))
+  }
+
+  usedNothing(): void {
+    const attempt = (this.attempt ??= new AttemptRecord(this.candidates[0], ''))
+    attempt.usage = { inputTokens: 0, outputTokens: 0 }
+    attempt.usageSource = 'estimated'
   }
 
   reply(answer: readonly ChatEvent[] | object): Reply {

@@ -2,6 +2,7 @@
 import type { Answer, Reply } from '../core/answer.ts'
 import type { Call } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
+import type { UsageSource } from '../core/usage/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import { thousandthsText } from '../lib/text.ts'
 import { nanoUsdToText } from '../pricing/cost.ts'
@@ -86,24 +87,28 @@ export function answerHeaders(parts: RespondParts, call: Call): Record<string, s
   const headers = call.responseHeaders
   headers['x-request-id'] = call.requestId
   headers[names.callId] = call.clientCallId || call.id
-  if (call.deployment) headers[names.modelId] = call.deployment.id
+  const { attempt, settlement } = call
+  if (attempt?.deployment) headers[names.modelId] = attempt.deployment.id
   if (call.model && call.model.length <= modelLengthMax && isHeaderSafe(call.model))
     headers[names.modelGroup] = call.model
-  headers[names.retries] = String(call.retries ?? 0)
-  headers[names.fallbacks] = String(call.fallbacks)
+  headers[names.retries] = String(call.progress.retries)
+  headers[names.fallbacks] = String(call.progress.fallbacks)
   const durationMs = parts.clock.monotonicMs() - call.startedMs
-  headers[names.overheadMs] = millisecondsText(durationMs - call.upstreamMs - call.waitedMs)
+  headers[names.overheadMs] = millisecondsText(durationMs - call.progress.upstreamMs - call.progress.waitedMs)
   if (names.durationMs !== '') headers[names.durationMs] = millisecondsText(durationMs)
-  if (!call.stream && call.costNanoUsd !== null) headers[names.cost] = nanoUsdToText(call.costNanoUsd)
-  if (isEstimated(call)) headers[names.usageSource] = call.usageSource
-  if (call.dropped.length > 0) headers[names.dropped] = droppedText(call.dropped)
+  if (settlement) {
+    const { costNanoUsd, usageSource } = settlement
+    if (!call.stream && costNanoUsd !== null) headers[names.cost] = nanoUsdToText(costNanoUsd)
+    if (isEstimated(call, usageSource)) headers[names.usageSource] = usageSource
+  }
+  if (attempt && attempt.dropped.length > 0) headers[names.dropped] = droppedText(attempt.dropped)
   return headers
 }
 
 const millisecondsText = (ms: number): string => thousandthsText(Math.max(Math.round(ms * 100), 0) * 10)
 
 /** Counting tokens is free: its header says itself that the count is an estimate. */
-function isEstimated({ usageSource, operation }: Call): boolean {
+function isEstimated({ operation }: Call, usageSource: UsageSource): boolean {
   return (usageSource === 'estimated' || usageSource === 'mixed') && operation !== 'count-tokens'
 }
 

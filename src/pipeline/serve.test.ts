@@ -63,7 +63,7 @@ test('a policy that fails while it replaces an error leaves no call open', async
     throw new TypeError('broken')
   }
   const { ends, parts } = partsWith({ failed }, ({ call }, taker) => {
-    call.attempts = 1
+    call.progress.attempts = 1
     taker.failed(new GatewayError('upstream-failed', 'no'))
   })
   const request = requestOf(new AbortController().signal)

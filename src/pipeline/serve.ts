@@ -110,9 +110,11 @@ class ServedCall implements BodyReader, AdmissionReceiver, ReplyReceiver {
       const whole = typeof body === 'string' || body instanceof Uint8Array
       // The router's streams settle by themselves at their end; a policy's stream is settled here.
       const own =
-        whole || call.attempts > 0 ? reply : { ...reply, body: new PolicyAnswerStream(body, control, reply.status) }
+        whole || call.progress.attempts > 0
+          ? reply
+          : { ...reply, body: new PolicyAnswerStream(body, control, reply.status) }
       if (whole) control.settle('success', reply.status)
-      const seen = call.watch === undefined || call.attempts === 0 ? own : call.watch.replied(own)
+      const seen = call.watch === undefined || call.progress.attempts === 0 ? own : call.watch.replied(own)
       this.#end(respond(this.#at.parts, call, call.recorder?.replied(seen) ?? seen))
     } catch (thrown) {
       this.failed(thrown)
@@ -162,7 +164,7 @@ class ServedCall implements BodyReader, AdmissionReceiver, ReplyReceiver {
   #waited(): void {
     if (this.#readMs < 0) return
     const { parts, control } = this.#at
-    control.call.waitedMs += parts.clock.monotonicMs() - this.#readMs
+    control.call.progress.waitedMs += parts.clock.monotonicMs() - this.#readMs
   }
 
   /** Throws the problems of the request. */
@@ -218,7 +220,7 @@ class ServedCall implements BodyReader, AdmissionReceiver, ReplyReceiver {
 
 /** A policy's answer in place of the error of the last attempt. */
 function replacementFor({ policies }: ServeParts, { call, left }: CallControl, error: GatewayError): Reply | undefined {
-  if (call.attempts === 0 || left || error.kind === 'client-closed') return undefined
+  if (call.progress.attempts === 0 || left || error.kind === 'client-closed') return undefined
   for (const policy of policies.failed) {
     const reply = policy.failed(call, error)
     if (reply) return reply

@@ -26,14 +26,18 @@ export function chargeBudgets(parts: ChargeParts): Policy {
     dryRun: false,
     settled(settlement) {
       const { call } = settlement
-      const { reserved, batchEnd } = call
+      const { reserved } = call
+      const { batchEnd } = settlement
       if (call.modelReservations) {
         const nanoUsd = chargeOf(settlement, reserved?.nanoUsd ?? 0)
-        call.charge = chargeByModel(call, limits.spendWriter, { nanoUsd, scopes: reserved?.budgets.scopes ?? [] })
+        settlement.charge = chargeByModel(settlement, limits.spendWriter, {
+          nanoUsd,
+          scopes: reserved?.budgets.scopes ?? [],
+        })
         return
       }
       if (reserved) {
-        call.charge = { nanoUsd: chargeOf(settlement, reserved.nanoUsd), list: reserved.budgets.list }
+        settlement.charge = { nanoUsd: chargeOf(settlement, reserved.nanoUsd), list: reserved.budgets.list }
         return
       }
       if (batchEnd) return chargeBatch(parts, settlement, batchEnd)
@@ -42,7 +46,7 @@ export function chargeBudgets(parts: ChargeParts): Policy {
       const plan = ofCaller?.ofModel(call.model, call.models).plan
       if (!plan) return
       const { scopes, list } = plan.at(clock.epochMs())
-      call.charge = { nanoUsd, list }
+      settlement.charge = { nanoUsd, list }
       limiter.charge(amountsOf(scopes, nanoUsd))
     },
   }

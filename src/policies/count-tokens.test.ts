@@ -23,13 +23,17 @@ const request: ChatRequest = {
   extra: { format: 'x', fields: {} },
 }
 
+/** The candidates of calls that used nothing. */
+const used: Deployment[][] = []
+
 function callOf(candidates: Deployment[], more: Partial<Call> = {}): Call {
   return {
     operation: 'count-tokens',
     format: {},
     candidates,
     options: {},
-    fallbacks: 0,
+    progress: { fallbacks: 0 },
+    usedNothing: () => void used.push(candidates),
     responseHeaders: {},
     input: () => ({ kind: 'chat', request }),
     reply: (answer: object) => ({ status: 200, contentType: 'application/json', body: JSON.stringify(answer) }),
@@ -51,11 +55,7 @@ test('without one the call is answered with an estimate, which says that it is o
   const call = callOf([plain])
   expect(countTokens().admit!(call)).toMatchObject({ status: 200, body: estimate })
   expect(call.responseHeaders).toEqual({ 'x-token-count-source': 'estimate' })
-  expect([call.deployment, call.usage, call.usageSource]).toEqual([
-    plain,
-    { inputTokens: 0, outputTokens: 0 },
-    'estimated',
-  ])
+  expect(used).toEqual([[plain]])
 })
 
 test('a counter that fails is replaced by an estimate, unless the request is what is wrong', () => {
@@ -64,7 +64,7 @@ test('a counter that fails is replaced by an estimate, unless the request is wha
     failed!(callOf([counting], more), new GatewayError('upstream-failed', 'no', { status }))?.body
   expect([500, 529, 404, 408, 429].map(status => answer(status))).toEqual(Array(5).fill(estimate))
   expect([400, 401, 422].map(status => answer(status))).toEqual([undefined, undefined, undefined])
-  expect(answer(400, { fallbacks: 1 })).toBe(estimate)
+  expect(answer(400, { progress: { fallbacks: 1 } as Call['progress'] })).toBe(estimate)
   expect(answer(500, { options: { exactCount: true } })).toBeUndefined()
   expect(answer(500, { operation: 'chat' })).toBeUndefined()
 })

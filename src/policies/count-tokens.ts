@@ -42,14 +42,12 @@ function estimate(call: Call): Reply {
   const input = call.input()
   if (input.kind !== 'chat') throw new GatewayError('internal', 'the input of a token count is not a chat')
   call.responseHeaders[sourceHeader] = 'estimate'
-  call.deployment ??= call.candidates[0]
   // Vendors' counters are free, and an estimate needs no upstream.
-  call.usage = { inputTokens: 0, outputTokens: 0 }
-  call.usageSource = 'estimated'
+  call.usedNothing()
   return call.reply({ inputTokens: estimateInput(input.request) })
 }
 
 /** The upstream failed, or has no counter; only such failures reach a fallback. */
-function isCounterFailure({ fallbacks }: Call, { status }: GatewayError): boolean {
+function isCounterFailure({ progress: { fallbacks } }: Call, { status }: GatewayError): boolean {
   return status >= 500 || status === 404 || status === 408 || status === 429 || fallbacks > 0
 }

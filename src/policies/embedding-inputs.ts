@@ -42,9 +42,7 @@ const emptyBytes = 8
 
 function emptyAnswer(call: Call): Reply {
   const result: EmbeddingsResult = { vectors: [], usage: { inputTokens: 0, outputTokens: 0 } }
-  call.deployment ??= call.candidates[0]
-  call.usage = result.usage
-  call.usageSource = 'estimated'
+  call.usedNothing()
   return call.reply(result)
 }
 

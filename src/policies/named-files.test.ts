@@ -64,7 +64,7 @@ function rig(
     model: 'm',
     body,
     candidates,
-    upstreamMs: 0,
+    progress: { upstreamMs: 0 },
     caller: { role, key: { id: 'key-1', models } },
     client: {},
     format: openaiChat,
@@ -130,7 +130,7 @@ test('files of two upstreams: the ids that are known stay ids, the rest travels;
   await placed()
   expect(call.candidates).toEqual([far, home])
   expect(fetched).toEqual([`home /files/up-${one}/content`, `far /files/up-${two}/content`])
-  expect(call.upstreamMs).toBe(10)
+  expect(call.progress.upstreamMs).toBe(10)
   const files = (deployment: Deployment) =>
     JSON.parse(Buffer.from(call.namedFiles!.bodyFor(deployment).bytes).toString()).messages.map(
       (message: any) => message.content[0].file,

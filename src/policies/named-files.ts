@@ -238,7 +238,7 @@ class ResolvedFiles implements NamedFiles {
       const text = () => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
       return { file: { filename, mediaType: mediaTypeOf(bytes, filename), data: newMark(), text }, bytes }
     } finally {
-      call.upstreamMs += clock.monotonicMs() - startedMs
+      call.progress.upstreamMs += clock.monotonicMs() - startedMs
     }
   }
 

@@ -162,8 +162,7 @@ describe('rate limit', () => {
       'x-ratelimit-remaining-tokens': '5',
       'x-ratelimit-reset-tokens': '60s',
     })
-    call.countedTokens = 7
-    const ended = { call } as never
+    const ended = { call, countedTokens: 7 } as never
     policy.settled!(ended)
     policy.settled!(ended)
     expect(released).toEqual([7])
@@ -192,8 +191,7 @@ describe('rate limit', () => {
       [[{ id: 'user:ada', ...noLimits, requestsPerMinute: 10 }], 0],
       [[{ id: 'user:ada', ...noLimits, tokensPerMinute: 1000 }], 100],
     ])
-    call.countedTokens = 7
-    onHead.settled!({ call } as never)
+    onHead.settled!({ call, countedTokens: 7 } as never)
     expect(released).toEqual([7, 7])
   })
 

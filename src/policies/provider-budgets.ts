@@ -130,17 +130,19 @@ function deploymentsOf(call: Call): readonly Deployment[] {
 const passOver = (call: Call, isKept: (one: Deployment) => boolean): void =>
   keepDeployments(call, group => group.filter(isKept))
 
-function charge({ call, costNanoUsd, isOwed }: Settlement, taken: ReadonlyMap<string, Reserved>): void {
-  const name = call.deployment && providerOf(call.deployment)
+function charge(settlement: Settlement, taken: ReadonlyMap<string, Reserved>): void {
+  const { call, costNanoUsd, isOwed, charge: charged } = settlement
+  const deployment = call.attempt?.deployment
+  const name = deployment && providerOf(deployment)
   for (const [provider, one] of taken) {
     if (provider !== name) {
       one.taken.release(0)
       continue
     }
     const own = costNanoUsd === null ? (isOwed ? one.nanoUsd : 0) : Number(costNanoUsd)
-    const nanoUsd = call.charge?.nanoUsd ?? own
+    const nanoUsd = charged?.nanoUsd ?? own
     const [, ...scopes] = one.list
-    call.charge = { nanoUsd, list: [...(call.charge?.list ?? one.list.slice(0, 1)), ...scopes] }
+    settlement.charge = { nanoUsd, list: [...(charged?.list ?? one.list.slice(0, 1)), ...scopes] }
     one.taken.release(0, nanoUsd)
   }
 }

@@ -1,6 +1,6 @@
 /** Requests per minute, tokens per minute, parallel calls and budgets, taken together or not at all. */
 import type { ModelLimits } from '../access/limits/limit-scopes.ts'
-import type { Call } from '../core/call.ts'
+import type { Call, Settlement } from '../core/call.ts'
 import type { Limiter, LimitScope, LimitReservation, LimitVerdict } from '../core/tenancy/limits.ts'
 import type { Policy, AdmittedRequest, RequestPolicy } from '../core/policy.ts'
 import type { CurrentConfiguration } from '../core/model-directory.ts'
@@ -49,7 +49,7 @@ export function rateLimit(parts: LimitParts): { readonly onHead: Policy; readonl
         return taken instanceof Promise ? taken.then(next) : next(taken)
       },
       admitModel: (call, model) => admitModel(parts, call, model),
-      settled: ({ call }) => release(call),
+      settled: settlement => release(settlement.call, settlement),
     },
     onBody: {
       name: 'token-limit',
@@ -151,7 +151,7 @@ function applyVerdict(call: Call, verdict: LimitVerdict): void {
   if (!verdict.allowed) throw limitRefusal(call.responseHeaders, verdict)
   call.limitReservation = call.limitReservation ? together(call.limitReservation, verdict) : verdict
   // The client left while a remote limiter was asked: its settlement has already passed.
-  if (call.client.left) release(call)
+  if (call.client.left) release(call, call.settlement)
   if (verdict.requests) limitHeaders.requests(call.responseHeaders, verdict.requests)
   if (verdict.tokens) limitHeaders.tokens(call.responseHeaders, verdict.tokens)
 }
@@ -170,11 +170,12 @@ function together(first: LimitReservation, second: LimitReservation): LimitReser
   }
 }
 
-function release(call: Call): void {
-  const { limitReservation, countedTokens, charge, batch, modelReservations, ownUses } = call
+/** `end` undefined = nothing was used. */
+function release(call: Call, end: Settlement | undefined): void {
+  const { limitReservation, batch, modelReservations } = call
   if (batch && !batch.isClaimed) batch.release()
-  if (modelReservations) releaseModels(modelReservations, ownUses)
+  if (modelReservations) releaseModels(modelReservations, end?.ownUses)
   if (!limitReservation) return
   call.limitReservation = undefined
-  limitReservation.release(countedTokens, charge?.nanoUsd ?? 0, ownUses)
+  limitReservation.release(end?.countedTokens ?? 0, end?.charge?.nanoUsd ?? 0, end?.ownUses)
 }

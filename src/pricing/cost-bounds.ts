@@ -87,6 +87,7 @@ interface Demand {
 }
 
 const defaultService: Served = {}
+const nothingDropped: readonly string[] = []
 
 const nothing: Demand = {
   inputBytes: 0,
@@ -105,7 +106,7 @@ function demandOf(call: Call): Demand {
   const { body } = call
   const demand = inputDemand(call)
   if (!body) return demand
-  const service = requestedServiceOf(body, call.dropped)
+  const service = requestedServiceOf(body)
   const isStored = namesStoredInput(body)
   const unknownUnits = demand.unknownUnits || letsVendorAct(body)
   const isBatched = call.isBatchLine
@@ -114,10 +115,10 @@ function demandOf(call: Call): Demand {
   return { ...demand, ...(isStored && { inputBytes: null }), unknownUnits, isBatched, service }
 }
 
-function requestedServiceOf(body: JsonBody, dropped: readonly string[]): Served {
-  const serviceTier = requestedService(body, dropped, 'serviceTier')
-  const speed = requestedService(body, dropped, 'speed')
-  const region = requestedService(body, dropped, 'region')
+function requestedServiceOf(body: JsonBody): Served {
+  const serviceTier = requestedService(body, nothingDropped, 'serviceTier')
+  const speed = requestedService(body, nothingDropped, 'speed')
+  const region = requestedService(body, nothingDropped, 'region')
   if (serviceTier === undefined && speed === undefined && region === undefined) return defaultService
   return { ...(serviceTier && { serviceTier }), ...(speed && { speed }), ...(region && { region }) }
 }

@@ -52,8 +52,9 @@ export function termsFor(
 }
 
 /** The terms of the deployment that answered a call, or failed last. */
-export function termsOf({ caller, deployment, models }: Call): readonly PriceAdjustment[] {
+export function termsOf({ caller, attempt, models }: Call): readonly PriceAdjustment[] {
   const { priceTerms } = models.settings
+  const deployment = attempt?.deployment
   return priceTerms && deployment ? termsFor(priceTerms, caller, deployment.target.provider.name) : noTerms
 }
 

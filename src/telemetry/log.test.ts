@@ -32,15 +32,11 @@ function settlement(changes: Record<string, unknown> = {}, ending: Partial<Settl
     route: '/v1/chat/completions',
     model: 'fast',
     stream: false,
-    attempts: 1,
-    firstByteMs: 12.34,
-    usageSource: 'upstream',
-    usage: { inputTokens: 3, outputTokens: 4 },
+    progress: { attempts: 1, firstByteMs: 12.34 },
     clientAddress: '127.0.0.1',
     userAgent: 'test/1',
-    dropped: [],
     caller: { role: 'key', key },
-    deployment: { id: 'd-1', target: { provider: { name: 'p' } } },
+    attempt: { dropped: [], deployment: { id: 'd-1', target: { provider: { name: 'p' } } } },
     ...changes,
   }
   return {
@@ -48,6 +44,8 @@ function settlement(changes: Record<string, unknown> = {}, ending: Partial<Settl
     outcome: 'success',
     status: 200,
     error: undefined,
+    usageSource: 'upstream',
+    usage: { inputTokens: 3, outputTokens: 4 },
     costNanoUsd: 123n,
     durationMs: 20.04,
     ...ending,
@@ -97,10 +95,15 @@ test('cached texts of one call never appear in the line of another', async () =>
         model: 'slow',
         userAgent: 'other/2',
         caller: other,
-        deployment: { id: 'd-2', target: { provider: { name: 'q' } } },
+        attempt: { dropped: [], deployment: { id: 'd-2', target: { provider: { name: 'q' } } } },
       }),
     )
-    logger.call(settlement({ deployment: undefined, usage: undefined, firstByteMs: -1 }, { costNanoUsd: null }))
+    logger.call(
+      settlement(
+        { attempt: undefined, progress: { attempts: 1, firstByteMs: -1 } },
+        { usage: undefined, costNanoUsd: null },
+      ),
+    )
   })
   const [first, second, third] = lines.map(line => JSON.parse(line) as Record<string, unknown>)
   expect([first!.model, first!.key, first!.deployment]).toEqual(['fast', 'key-1', 'd-1'])
@@ -119,7 +122,7 @@ test('cached texts of one call never appear in the line of another', async () =>
 test('hostile names stay inside their line and cannot steer a terminal', async () => {
   const evil = 'a"\n{"level":"error"}\u001b[31m\u202e\u2028\u0085\ud800'
   const lines = await written('info', logger =>
-    logger.call(settlement({ model: evil, userAgent: evil, dropped: [evil] })),
+    logger.call(settlement({ model: evil, userAgent: evil, attempt: { dropped: [evil] } })),
   )
   expect(lines.length).toBe(1)
   expect(lines[0]).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e]/)
@@ -130,7 +133,7 @@ test('hostile names stay inside their line and cannot steer a terminal', async (
 
 test('fields that did not reach the model are named, a bounded number of them', async () => {
   const [line] = await written('info', logger =>
-    logger.call(settlement({ dropped: Array.from({ length: 500 }, (_, at) => `field_${at}`) })),
+    logger.call(settlement({ attempt: { dropped: Array.from({ length: 500 }, (_, at) => `field_${at}`) } })),
   )
   expect((JSON.parse(line!) as { dropped_params: string[] }).dropped_params.length).toBe(50)
 })

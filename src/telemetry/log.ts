@@ -64,24 +64,26 @@ function isOurFault({ kind }: GatewayError): boolean {
 function callLine(
   time: string,
   level: LogLevel,
-  { call, outcome, status, error, costNanoUsd, durationMs }: Settlement,
+  { call, outcome, status, error, usage, usageSource, costNanoUsd, durationMs }: Settlement,
 ): string {
-  const { usage, deployment, firstByteMs } = call
+  const { attempt, progress } = call
+  const deployment = attempt?.deployment
+  const { firstByteMs } = progress
   return (
     `{"time":"${time}","level":"${level}","message":"call","request_id":"${call.id}","route":"${call.route}"` +
     `,"model":${modelText(call.model)}` +
     `${deployment ? deploymentFields(deployment) : ',"deployment":null,"provider":null'}` +
-    `,"status":${status},"outcome":"${outcome}","stream":${call.stream},"attempts":${call.attempts}` +
+    `,"status":${status},"outcome":"${outcome}","stream":${call.stream},"attempts":${progress.attempts}` +
     `,"duration_ms":${oneDecimalText(durationMs)}` +
     `,"first_byte_ms":${firstByteMs < 0 ? 'null' : oneDecimalText(firstByteMs)}` +
     `,"input_tokens":${usage?.inputTokens ?? 'null'},"output_tokens":${usage?.outputTokens ?? 'null'}` +
-    `,"usage_source":"${call.usageSource}","cost_nano_usd":${costNanoUsd === null ? 'null' : bigintText(costNanoUsd)}` +
+    `,"usage_source":"${usageSource}","cost_nano_usd":${costNanoUsd === null ? 'null' : bigintText(costNanoUsd)}` +
     `${call.requestId === call.id ? '' : `,"client_request_id":"${call.requestId}"`}` +
     `${call.clientCallId ? `,"client_call_id":"${call.clientCallId}"` : ''}` +
     `${keyFields(call.caller.key)},"client":"${call.clientAddress}"` +
     `,"user_agent":${userAgentText(call.userAgent)}` +
     `${call.guardrailOutcomes ? `,"guardrails":${text(outcomeText(call.guardrailOutcomes))}` : ''}` +
-    `${call.dropped.length > 0 ? droppedField(call.dropped) : ''}${error ? errorFields(error) : ''}}`
+    `${attempt && attempt.dropped.length > 0 ? droppedField(attempt.dropped) : ''}${error ? errorFields(error) : ''}}`
   )
 }
 

@@ -23,11 +23,8 @@ function settlement(changes: Record<string, unknown> = {}, ending: Partial<Settl
   const call = {
     route: '/v1/chat/completions',
     stream: false,
-    firstByteMs: 20,
-    upstreamMs: 29,
-    waitedMs: 0,
-    usage: { inputTokens: 10, outputTokens: 5 },
-    deployment: { id: 'd-1', modelName: 'fast' },
+    progress: { firstByteMs: 20, upstreamMs: 29, waitedMs: 0 },
+    attempt: { deployment: { id: 'd-1', modelName: 'fast' } },
     candidates: [],
     model: 'fast',
     ...changes,
@@ -37,6 +34,7 @@ function settlement(changes: Record<string, unknown> = {}, ending: Partial<Settl
     outcome: 'success',
     status: 200,
     error: undefined,
+    usage: { inputTokens: 10, outputTokens: 5 },
     costNanoUsd: 2_000_000_000n,
     durationMs: 30,
     ...ending,
@@ -51,8 +49,13 @@ const value = (text: string, start: string): number | undefined => {
 test('counts, histograms and money add up', () => {
   const metrics = createMetrics(gauges)
   for (let at = 0; at < 3; at++) metrics.call(settlement())
-  metrics.call(settlement({ usage: { inputTokens: 1, outputTokens: 1 } }, { costNanoUsd: null }))
-  metrics.call(settlement({ usage: undefined, firstByteMs: -1 }, { outcome: 'error', status: 502, costNanoUsd: null }))
+  metrics.call(settlement({}, { usage: { inputTokens: 1, outputTokens: 1 }, costNanoUsd: null }))
+  metrics.call(
+    settlement(
+      { progress: { firstByteMs: -1, upstreamMs: 29, waitedMs: 0 } },
+      { usage: undefined, outcome: 'error', status: 502, costNanoUsd: null },
+    ),
+  )
   const text = metrics.text()
   const labels = '{route="/v1/chat/completions",model="fast",deployment="d-1"'
   expect(value(text, `modelgate_calls_total${labels},status="200",outcome="success",error=""}`)).toBe(4)
@@ -87,13 +90,15 @@ test('what is not counted in tokens has a series for each unit that was used', (
   const metrics = createMetrics(gauges)
   metrics.call(settlement())
   expect(metrics.text()).not.toContain('modelgate_units_total{')
-  metrics.call(settlement({ usage: { inputTokens: 0, outputTokens: 0, audioSeconds: 1.5 } }))
-  metrics.call(settlement({ usage: { inputTokens: 0, outputTokens: 0, audioSeconds: 2, images: 0, characters: 7 } }))
+  metrics.call(settlement({}, { usage: { inputTokens: 0, outputTokens: 0, audioSeconds: 1.5 } }))
   metrics.call(
-    settlement({
-      usage: { inputTokens: 0, outputTokens: 0, images: 3 },
-      deployment: { id: 'd-2', modelName: 'brush' },
-    }),
+    settlement({}, { usage: { inputTokens: 0, outputTokens: 0, audioSeconds: 2, images: 0, characters: 7 } }),
+  )
+  metrics.call(
+    settlement(
+      { attempt: { deployment: { id: 'd-2', modelName: 'brush' } } },
+      { usage: { inputTokens: 0, outputTokens: 0, images: 3 } },
+    ),
   )
   expect(metrics.text().match(/^modelgate_units_total\{.*$/gm)).toEqual([
     'modelgate_units_total{model="fast",deployment="d-1",unit="audio_seconds"} 3.5',
@@ -106,8 +111,8 @@ test('models that do not exist share one series, however many are asked for', ()
   const metrics = createMetrics(gauges)
   metrics.call(
     settlement(
-      { deployment: undefined, candidates: [{ id: 'd-1', modelName: 'fast' }], usage: undefined },
-      { status: 429, outcome: 'error' },
+      { attempt: undefined, candidates: [{ id: 'd-1', modelName: 'fast' }] },
+      { usage: undefined, status: 429, outcome: 'error' },
     ),
   )
   expect(metrics.text()).toContain(
@@ -130,7 +135,7 @@ test('models that do not exist share one series, however many are asked for', ()
 
 test('a quote, a backslash or a line end in a name cannot break the exposition', () => {
   const metrics = createMetrics(gauges)
-  metrics.call(settlement({ deployment: { id: 'd', modelName: 'a"b\\c\nd' } }))
+  metrics.call(settlement({ attempt: { deployment: { id: 'd', modelName: 'a"b\\c\nd' } } }))
   const lines = metrics.text().split('\n')
   expect(lines.some(line => line.includes('model="a\\"b\\\\c\\nd"'))).toBe(true)
   for (const line of lines)
@@ -160,17 +165,17 @@ test('deployments that come and go with the configuration leave a bounded number
   const stays = { id: 'd-1', modelName: 'fast' }
   metrics.call(settlement())
   metrics.call(
-    settlement({ deployment: undefined, candidates: [stays], usage: undefined }, { status: 429, outcome: 'error' }),
+    settlement({ attempt: undefined, candidates: [stays] }, { usage: undefined, status: 429, outcome: 'error' }),
   )
   metrics.call(
-    settlement({ deployment: undefined, model: 'no-such', usage: undefined }, { status: 404, outcome: 'error' }),
+    settlement({ attempt: undefined, model: 'no-such' }, { usage: undefined, status: 404, outcome: 'error' }),
   )
   for (let at = 0; at < 300; at++) {
     const edited = { id: `edited-${at}`, modelName: `name-${at}` }
     metrics.configured([stays, edited] as Deployment[])
-    metrics.call(settlement({ deployment: edited, candidates: [edited] }))
+    metrics.call(settlement({ attempt: { deployment: edited }, candidates: [edited] }))
     metrics.call(
-      settlement({ deployment: undefined, candidates: [edited], usage: undefined }, { status: 429, outcome: 'error' }),
+      settlement({ attempt: undefined, candidates: [edited] }, { usage: undefined, status: 429, outcome: 'error' }),
     )
   }
   const text = metrics.text()
@@ -202,7 +207,7 @@ test('the pairs of models that calls fall back from and to are bounded', () => {
 test('the exposition is bounded in series, also for thousands of deployments and for an upstream of many statuses', () => {
   const metrics = createMetrics(gauges)
   const call = (at: number, status: number) =>
-    metrics.call(settlement({ deployment: { id: `d-${at}`, modelName: `m-${at}` } }, { status }))
+    metrics.call(settlement({ attempt: { deployment: { id: `d-${at}`, modelName: `m-${at}` } } }, { status }))
   for (let at = 0; at < 3000; at++) call(at, 200)
   for (let status = 400; status < 600; status++) call(0, status)
   const lines = metrics.text().split('\n')

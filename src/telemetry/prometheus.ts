@@ -157,7 +157,8 @@ export function createMetrics(gauges: Gauges): Metrics {
   }
   return {
     call(settlement) {
-      const { deployment, candidates } = settlement.call
+      const { attempt, candidates } = settlement.call
+      const deployment = attempt?.deployment
       // The configured name, not the client's text, so that a wildcard has one series.
       const modelName = (deployment ?? candidates[0])?.modelName ?? ''
       observe(seriesOf(deployment, modelName), settlement)
@@ -203,19 +204,18 @@ function removedSeries(all: ReadonlyMap<string, Series>, deployments: readonly D
 }
 
 function observe(series: Series, settlement: Settlement): void {
-  const { call, costNanoUsd, durationMs } = settlement
+  const { call, usage, usageSource, costNanoUsd, durationMs } = settlement
+  const { firstByteMs, upstreamMs, waitedMs } = call.progress
   series.count(call.route, settlement)
   series.duration.observe(durationMs / 1000)
-  if (call.firstByteMs >= 0) series.firstByte.observe(call.firstByteMs / 1000)
-  const overheadMs = durationMs - call.upstreamMs - call.waitedMs
-  if (!call.stream && call.upstreamMs > 0) series.overhead.observe(Math.max(overheadMs, 0) / 1000)
-  const { usage } = call
+  if (firstByteMs >= 0) series.firstByte.observe(firstByteMs / 1000)
+  const overheadMs = durationMs - upstreamMs - waitedMs
+  if (!call.stream && upstreamMs > 0) series.overhead.observe(Math.max(overheadMs, 0) / 1000)
   if (!usage) return
   series.inputTokens += usage.inputTokens
   series.outputTokens += usage.outputTokens
   if (usage.images || usage.characters || usage.audioSeconds || usage.searchUnits) series.countUnits(usage)
-  const isEstimated =
-    (call.usageSource === 'estimated' || call.usageSource === 'mixed') && call.operation !== 'count-tokens'
+  const isEstimated = (usageSource === 'estimated' || usageSource === 'mixed') && call.operation !== 'count-tokens'
   if (isEstimated) series.estimated++
   if (costNanoUsd === null) series.unpriced++
   else {

@@ -59,7 +59,7 @@ const counted = new Map<string, number>()
 const counter: Policy = {
   name: 'counter',
   stage: 'body',
-  settled: ({ call }) => void counted.set(call.id, call.countedTokens),
+  settled: ({ call, countedTokens }) => void counted.set(call.id, countedTokens),
 }
 
 let gateway: Gateway

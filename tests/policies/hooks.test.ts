@@ -167,8 +167,8 @@ describe('answered from the table', () => {
         const read = await readAnswer(client, response)
         expect([read.text, read.error]).toEqual([known, undefined])
         expect(gateway.simulator.truth.totals().requests).toBe(0)
-        const { call } = recorder.settlements[0]!
-        expect([call.attempts, call.costNanoUsd, recorder.attempts]).toEqual([0, 0n, []])
+        const { call, costNanoUsd } = recorder.settlements[0]!
+        expect([call.progress.attempts, costNanoUsd, recorder.attempts]).toEqual([0, 0n, []])
         await expectEnd({ outcome: 'success', status: 200 }, { routed: false })
         const [row] = await gateway.rows(`&request_id=${call.id}`)
         expect(row).toMatchObject({ attempts: 0, cost_nano_usd: '0', deployment_id: null, stream })

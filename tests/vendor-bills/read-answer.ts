@@ -2,7 +2,6 @@
 import { requestCost } from '../../src/pricing/request-cost.ts'
 import { catalogPrices } from '../../src/config/prices/prices.ts'
 import { pricesInPlace } from '../../src/config/prices/place-premiums.ts'
-import type { Call } from '../../src/core/call.ts'
 import type { ChatEvent } from '../../src/core/hub/chat.ts'
 import type { Deployment } from '../../src/core/deployment.ts'
 import type { ForwardRules } from '../../src/core/format.ts'
@@ -61,7 +60,7 @@ export function usageOnLanes(bill: Bill): Usage[] {
 export function costOfBill(bill: Bill, usage: Usage): RequestCost {
   const { asked = {}, answeredTier, inBatch, at = '2026-11-23T12:00:00Z', seconds = 1 } = bill
   const body = JsonBody.read(Buffer.from(JSON.stringify(asked)))
-  const served = withServed({ body, dropped: [], answeredTier } as unknown as Call, usage)
+  const served = withServed({ body }, { dropped: [], answeredTier, deployment: undefined }, usage)
   const target = targetFor(bill)
   const listed = { prices: catalogPrices(bill.provider, bill.model), priceSource: 'catalogue' as const }
   const deployment = { ...listed, target, prices: pricesInPlace(listed, target) } as unknown as Deployment

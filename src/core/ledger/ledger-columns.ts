@@ -6,7 +6,7 @@
  * database (the numbers in `store/database/migrations.ts` and in this table). A column that has been released keeps its
  * place, its kind and its number, because journals and databases of before have it there.
  */
-import type { Settlement } from '../call.ts'
+import type { Call, Settlement } from '../call.ts'
 import type { Caller } from '../caller.ts'
 import type { BudgetCharge } from '../tenancy/budget-charge.ts'
 import { bigintText } from '../../lib/text.ts'
@@ -75,13 +75,11 @@ const jsonOrNull = defineNullable<string>('json')
 const listOrNull = defineNullable<readonly string[]>('list')
 /** What the model used, as far as it was counted. */
 const used = (kind: ColumnKind) => (description: string, countOf: (usage: Usage) => number | null | undefined) =>
-  defineNullable<number>(kind)(description, ({ call }: Settlement) => {
-    return call.usage && countOf(call.usage)
-  })
+  defineNullable<number>(kind)(description, ({ usage }: Settlement) => usage && countOf(usage))
 const count = used('integer')
 const amount = used('number')
 const servedBy = (name: keyof Served, description: string) =>
-  textOrNull(description, ({ call }) => call.usage?.served?.[name])
+  textOrNull(description, ({ usage }) => usage?.served?.[name])
 const begun = <Value>(column: LedgerColumn<Value, Pick<Settlement, 'call'>>) => ({ ...column, inIntent: true as const })
 /** Journalled with what the call has reserved, which is what it is charged where its end is not known. */
 const reserved = <Value>(column: LedgerColumn<Value>, reservedValue: (charge: BudgetCharge) => Value) => ({
@@ -109,9 +107,9 @@ const usualColumns = {
   status: integer32('HTTP status; 499 = the client left first.', end => end.status, { interrupted: 500 }),
   error_kind: textOrNull('Of an error.', ({ error }) => error?.kind, { interrupted: 'internal' }),
   model: begun(text('The public name that was asked for.', ({ call }) => call.model)),
-  deployment_id: textOrNull('What answered, or failed last.', ({ call }) => call.deployment?.id),
-  provider: textOrNull('Of the deployment.', ({ call }) => call.deployment?.target.provider.name),
-  upstream_model: textOrNull('Of the deployment.', ({ call }) => call.deployment?.target.model || null),
+  deployment_id: textOrNull('What answered, or failed last.', ({ call }) => call.attempt?.deployment?.id),
+  provider: textOrNull('Of the deployment.', ({ call }) => targetOf(call)?.provider.name),
+  upstream_model: textOrNull('Of the deployment.', ({ call }) => targetOf(call)?.model || null),
   key_id: begun(text('The key that called.', ({ call }) => call.caller.key.id)),
   key_alias: textOrNull('Of the key.', ({ call }) => call.caller.key.alias),
   user_id: begun(textOrNull('Of the key.', ({ call }) => call.caller.key.userId)),
@@ -123,13 +121,13 @@ const usualColumns = {
   cached_input_tokens: count("Of the input: read from the provider's cache.", usage => usage.cachedInputTokens),
   cache_write_tokens: count("Of the input: written to the provider's cache.", usage => usage.cacheWriteTokens),
   reasoning_tokens: count('Of the output.', usage => usage.reasoningTokens),
-  usage_source: text('Who counted.', ({ call }) => call.usageSource, { values: usageSources, interrupted: 'none' }),
+  usage_source: text('Who counted.', ({ usageSource }) => usageSource, { values: usageSources, interrupted: 'none' }),
   cost_nano_usd: decimalOrNull('Nano-dollars; null = price or usage unknown.', ({ costNanoUsd }) =>
     decimal(costNanoUsd),
   ),
   duration_ms: number('From the first byte of the request to the end.', end => roundMs(end.durationMs)),
-  first_byte_ms: numberOrNull('To the first byte of the answer.', ({ call }) => firstByteMs(call.firstByteMs)),
-  attempts: integer32('At upstreams.', ({ call }) => call.attempts),
+  first_byte_ms: numberOrNull('To the first byte of the answer.', ({ call }) => firstByteMs(call.progress.firstByteMs)),
+  attempts: integer32('At upstreams.', ({ call }) => call.progress.attempts),
   client_address: textOrNull('IP address.', ({ call }) => call.clientAddress || null),
   user_agent: textOrNull('Of the client.', ({ call }) => call.userAgent || null),
 }
@@ -148,7 +146,7 @@ const occasionalColumns = {
   budget_nano_usd: reserved(
     decimalOrNull(
       'Charged in budgets: the cost, or what was reserved where it is unknown; null = it has no budget.',
-      ({ call }) => call.charge && String(call.charge.nanoUsd),
+      ({ charge }) => charge && String(charge.nanoUsd),
     ),
     charge => String(charge.nanoUsd),
   ),
@@ -156,7 +154,7 @@ const occasionalColumns = {
     listOrNull(
       'The process, and the budgets that it was charged in, each as the start of its period (`:` and the amount, ' +
         'where it is another than `budget_nano_usd`) and its scope.',
-      ({ call }) => call.charge?.list,
+      ({ charge }) => charge?.list,
     ),
     charge => charge.list,
   ),
@@ -164,15 +162,18 @@ const occasionalColumns = {
   request_tags: listOrNull('Of the call and of its key, each once.', ({ call }) =>
     call.tags.length > 0 ? call.tags : null,
   ),
-  list_cost_nano_usd: decimalOrNull('What the vendor charges; null = as `cost_nano_usd`.', ({ call }) =>
-    call.priceTerms === '' ? null : decimal(call.listCostNanoUsd),
+  list_cost_nano_usd: decimalOrNull(
+    'What the vendor charges; null = as `cost_nano_usd`.',
+    ({ priceTerms, listCostNanoUsd }) => (priceTerms === '' ? null : decimal(listCostNanoUsd)),
   ),
   price_terms: textOrNull(
     'What made the cost of it: discount and margin in millionths and a fixed amount in nano-dollars, `;` between.',
-    ({ call }) => call.priceTerms || null,
+    ({ priceTerms }) => priceTerms || null,
   ),
-  price_list: textOrNull('Version of the price list; null = the cost was not computed by it.', ({ call }) =>
-    call.costSource === 'prices' || call.costSource === 'mixed' ? call.models.settings.priceListVersion : null,
+  price_list: textOrNull(
+    'Version of the price list; null = the cost was not computed by it.',
+    ({ call, costSource }) =>
+      costSource === 'prices' || costSource === 'mixed' ? call.models.settings.priceListVersion : null,
   ),
   cached_audio_tokens: count('Of the cached input.', usage => usage.cachedAudioTokens),
   cached_image_tokens: count('Of the cached input.', usage => usage.cachedImageTokens),
@@ -190,14 +191,14 @@ const occasionalColumns = {
   service_tier: servedBy('serviceTier', 'What served it, as the upstream says; else as was asked for.'),
   speed: servedBy('speed', 'The same.'),
   inference_geo: servedBy('region', 'The same.'),
-  other_model_usage: textOrNull('JSON: tokens of other models that the upstream used.', ({ call }) =>
-    call.usage?.otherModels ? JSON.stringify(call.usage.otherModels) : null,
+  other_model_usage: textOrNull('JSON: tokens of other models that the upstream used.', ({ usage }) =>
+    usage?.otherModels ? JSON.stringify(usage.otherModels) : null,
   ),
   explicit_cached_tokens: count('Of the cached input: of a cache that was made.', usage => usage.explicitCachedTokens),
   cost_source: textOrNull(
     'Where the cost comes from; `reserved` = the process died before the end of the call was known, so that the most ' +
       'that it could cost is counted; null = it is not known.',
-    ({ call }) => (call.costSource === 'none' ? null : call.costSource),
+    ({ costSource }) => (costSource === 'none' ? null : costSource),
     { values: costSources },
   ),
   organization_id: begun(textOrNull("The key's, or its team's.", ({ call }) => organizationOf(call.caller))),
@@ -313,6 +314,9 @@ function compileValues<Source, Values>(
   const compile = new Function(...columns.map(({ name }) => name), `return source => ({ ${fields.join(', ')} })`)
   return compile(...columns.map(columnSource)) as (source: Source) => Values
 }
+
+/** Of the deployment that answered, or failed last. */
+const targetOf = ({ attempt }: Call) => attempt?.deployment?.target
 
 /** The id alone where the organization is not stored. */
 const organizationOf = ({ key, organization }: Caller) => organization?.id ?? key.organizationId

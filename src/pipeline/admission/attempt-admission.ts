@@ -4,13 +4,13 @@ import { GatewayError } from '../../core/errors.ts'
 import type { CallPolicies } from './admission.ts'
 
 /** The operator's bound has room for a further attempt, and for the first ones at `kept` models that come later. */
-export function hasRoom({ attempts, schemaRetries, models }: Call, kept: number): boolean {
+export function hasRoom({ models, progress: { attempts, schemaRetries } }: Call, kept: number): boolean {
   return attempts === 0 || attempts + schemaRetries + kept < models.settings.router.attemptsMax
 }
 
 /** Before a further attempt: each counts in the caller's limits. false = these have no room for it. */
 export async function isAdmitted(policies: CallPolicies, call: Call): Promise<boolean> {
-  if (call.attempts === 0) return true
+  if (call.progress.attempts === 0) return true
   for (const policy of policies.admitAttempt) if (!(await policy.admitAttempt(call))) return false
   return true
 }
@@ -35,7 +35,7 @@ export async function modelRefusal(
 export async function admitRepeat(policies: CallPolicies, call: Call, isSeries: boolean): Promise<void> {
   if (isSeries) {
     if (!(await isAdmitted(policies, call))) throw tooManyParts(call)
-  } else if (hasRoom(call, 0) && (await isAdmitted(policies, call))) call.schemaRetries++
+  } else if (hasRoom(call, 0) && (await isAdmitted(policies, call))) call.progress.schemaRetries++
   else throw refusedRetry()
 }
 

@@ -17,6 +17,7 @@ import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
 import { Authorizer } from '../upstream/upstream-authorization.ts'
 import { readFault } from '../upstream/upstream-fault.ts'
 import { rewriteLines } from './file-lines.ts'
+import { AttemptRecord } from '../attempt-record.ts'
 import { formEdits } from '../call-input.ts'
 import { editedForm } from '../upstream/form.ts'
 import { inProcessExchange } from '../upstream/in-process.ts'
@@ -86,8 +87,8 @@ class Sender {
     const { deployment } = call
     const { provider } = deployment.target
     if (call.of) {
-      call.of.deployment = deployment
-      call.of.attempts++
+      call.of.attempt = new AttemptRecord(deployment, '')
+      call.of.progress.attempts++
     }
     if (!provider.files) throw new GatewayError('internal', `the provider ${provider.name} has no files`)
     if (provider.answer) return inProcessExchange(this.#kept.answer(call))

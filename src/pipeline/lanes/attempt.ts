@@ -304,7 +304,7 @@ function readSeveral(call: Call, adapter: ChatAdapter, bytes: Uint8Array): Retur
   try {
     const read = readAnswer(adapter, bytes)
     recordUsage(call, read.state.usage)
-    call.answerCharacters = read.state.contentCharacters
+    call.attempt!.answerCharacters = read.state.contentCharacters
     return read
   } catch (thrown) {
     recordUnusableAnswer(call, bytes, thrown)
@@ -314,9 +314,9 @@ function readSeveral(call: Call, adapter: ChatAdapter, bytes: Uint8Array): Retur
 
 /** The same relay reads the stream of the next request. */
 function nextStream(call: Call): void {
-  const { progress } = call
-  endRequest(call, { sent: true })
-  call.progress = progress
+  const { relay } = call.attempt!
+  endRequest(call, true)
+  call.attempt!.relay = relay
 }
 
 /** For several prompts, with an answer for each. */
@@ -333,7 +333,7 @@ function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): Pl
       whole(bytes) {
         const { events, state } = readSeveral(call, adapter, bytes)
         const next = gathered.take(events, state.usage)
-        if (next) endRequest(call, { sent: true })
+        if (next) endRequest(call, true)
         return next && outgoingRequest(next)
       },
       isOver: () => relay.isOver,
@@ -344,7 +344,7 @@ function seriesAttempt(call: Call, stream: TranslatedStream, target: Target): Pl
         return next && outgoingRequest(next)
       },
     },
-    answer: () => ({ body: gathered.body(), usage: call.usage }),
+    answer: () => ({ body: gathered.body(), usage: call.attempt!.usage }),
     relay: () => relay,
   }
 }
@@ -401,7 +401,7 @@ function checkedAttempt(call: Call, question: JsonQuestion): PlannedAttempt {
       whole(bytes) {
         const { events } = readSeveral(call, adapter, bytes)
         if (dialogue.accepts(events)) return undefined
-        endRequest(call, { sent: true })
+        endRequest(call, true)
         return outgoingRequest(dialogue.call())
       },
       isOver: () => relay.isOver,
@@ -414,7 +414,7 @@ function checkedAttempt(call: Call, question: JsonQuestion): PlannedAttempt {
     },
     answer: () => ({
       body: exactText(format.encode(dialogue.events, publicModel, request)),
-      usage: call.usage,
+      usage: call.attempt!.usage,
     }),
     relay: () => relay,
   }

@@ -154,7 +154,7 @@ test('audio inside JSON is unwrapped and gets its own content type', async () =>
   const { body, contentType, status } = await reply
   expect([status, contentType, Buffer.from(body as Uint8Array).toString()]).toEqual([200, 'audio/wav', 'ABC'])
   expect(sent).toEqual([{ model: 'tts', text: 'hello', voice: 'v', as: 'mp3' }])
-  expect([call.usage, call.usageSource, call.dropped]).toEqual([
+  expect([call.attempt!.usage, call.attempt!.usageSource, call.attempt!.dropped]).toEqual([
     { inputTokens: 2, outputTokens: 30, outputAudioTokens: 30 },
     'upstream',
     ['speed'],

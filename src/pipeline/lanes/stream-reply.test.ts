@@ -13,6 +13,7 @@ import { openaiChat } from '../../formats/openai/chat/index.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { TimerWheel } from '../../lib/timer-wheel.ts'
 import { providers } from '../../providers/index.ts'
+import { AttemptRecord } from '../attempt-record.ts'
 import { CallRecord } from '../call-record.ts'
 import { CallControl } from '../call-control.ts'
 import { openStream } from './stream-reply.ts'
@@ -76,7 +77,9 @@ function stream(heartbeat = '<alive>', relay = wordRelay(), timeouts = noTimeout
     models: undefined as never,
   })
   const ends: [string, number, number][] = []
-  const control = new CallControl(call, (settled, outcome, status) => ends.push([outcome, status, settled.firstByteMs]))
+  const control = new CallControl(call, (settled, outcome, status) =>
+    ends.push([outcome, status, settled.progress.firstByteMs]),
+  )
   let upstream!: BodySink
   const seen = { text: '', ended: '', paused: 0, resumed: 0, cancelled: 0 }
   const body = {
@@ -97,6 +100,7 @@ function stream(heartbeat = '<alive>', relay = wordRelay(), timeouts = noTimeout
   let isOpen = false
   const target = { baseUrl: 'https://upstream.example.com', apiKey: undefined, options: {} }
   const deployment = { target, timeouts } as unknown as Deployment
+  call.attempt = new AttemptRecord(deployment, '')
   const opened = openStream({ exchange, body, relay }, control, { timers, deployment, heartbeat }).then(answer => {
     isOpen = true
     answer.pipe(sink)
@@ -208,7 +212,12 @@ test('a client that left before the first word gets no stream, however long the 
     expect(ends as unknown[]).toEqual(settled)
     advance(60_000)
     send('too late')
-    expect([await isOpen(), control.stream, control.call.firstByteMs, seen.text]).toEqual([false, undefined, -1, ''])
+    expect([await isOpen(), control.stream, control.call.progress.firstByteMs, seen.text]).toEqual([
+      false,
+      undefined,
+      -1,
+      '',
+    ])
     expect([seen.cancelled > 0, ends as unknown[]]).toEqual([true, settled])
   }
 })
@@ -253,7 +262,7 @@ test.each(lanes)(
     expect([ends, seen.text.includes(mark)]).toEqual([[], false])
     send('data: [DONE]\n\n')
     expect(ends.map(([outcome, status]) => [outcome, status])).toEqual([['success', 200]])
-    expect(control.call.progress?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
+    expect(control.call.attempt!.relay?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
     expect([seen.text.endsWith(mark), seen.ended]).toEqual([true, 'end'])
     const { text } = seen
     // What the idle limit makes of it later takes nothing away.
@@ -271,7 +280,7 @@ test.each(lanes)('%s: the body ends with the last frame, wherever the bytes are 
     upstream.data(bytes.subarray(at))
     await opened
     expect([seen.text.endsWith(mark), seen.ended, ends.map(([outcome]) => outcome)]).toEqual([true, 'end', ['success']])
-    expect(control.call.progress?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
+    expect(control.call.attempt!.relay?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
   }
 })
 
@@ -398,7 +407,7 @@ test.each(endless)(
     expect([seen.ended, ends.length, seen.cancelled]).toEqual(['', 0, 0])
     advance(300)
     expect([seen.ended, ends.map(([outcome]) => outcome), seen.cancelled]).toEqual(['end', ['success'], 1])
-    expect(control.call.progress?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
+    expect(control.call.attempt!.relay?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
     for (const text of ['Hel', 'lo']) expect(seen.text).toContain(text)
   },
 )
@@ -439,7 +448,7 @@ test.each(lanes)(
     advance(200)
     expect([seen.text.endsWith(mark), seen.ended, seen.cancelled]).toEqual([true, 'end', 1])
     expect(ends.map(([outcome]) => outcome)).toEqual(['success'])
-    expect(control.call.progress?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
+    expect(control.call.attempt!.relay?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
   },
 )
 
@@ -461,7 +470,7 @@ test.each(lanes)(
     late.advance(900)
     expect(late.seen.ended).toBe('')
     late.advance(200)
-    expect([late.seen.text.endsWith(mark), late.control.call.progress?.usage?.inputTokens]).toEqual([true, 5])
+    expect([late.seen.text.endsWith(mark), late.control.call.attempt!.relay?.usage?.inputTokens]).toEqual([true, 5])
   },
 )
 
@@ -474,7 +483,7 @@ test.each(lanes)('%s: usage after the terminal event is in the record', async (_
     if (waits) advance(900)
     send(usageOnly)
     expect([seen.text.endsWith(mark), seen.ended, ends.map(([outcome]) => outcome)]).toEqual([true, 'end', ['success']])
-    expect(control.call.progress?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
+    expect(control.call.attempt!.relay?.usage).toMatchObject({ inputTokens: 5, outputTokens: 1 })
   }
   const never = stream('', relay())
   never.send(`${unreported}data: [DONE]\n\n`)

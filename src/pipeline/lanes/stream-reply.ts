@@ -11,7 +11,6 @@ import type { CallControl } from '../call-control.ts'
 import type { EarlyReceiver, LateAnswer } from './filtered-format.ts'
 import { UpstreamDrain } from '../upstream/upstream-drain.ts'
 import { judged } from '../upstream/upstream-fault.ts'
-import { recordProgress } from '../settlement/usage.ts'
 
 /** Held back until content is seen, so that an early failure can still go to another deployment. */
 const holdBytesMax = 256 * 1024
@@ -92,7 +91,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
       this.#reject = reject
     })
     this.#beganMs = timers.nowMs()
-    recordProgress(control.call, source.relay)
+    control.call.attempt!.relay = source.relay
     source.late?.listen?.(this)
     this.#awaitContent()
     this.#wait(holdMs)
@@ -252,7 +251,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
   /** Records the time of the client's first byte, which is sent at the end of this turn. */
   #began(): void {
     const { call } = this.#control
-    if (call.firstByteMs < 0) call.firstByteMs = performance.now() - call.startedMs
+    if (call.progress.firstByteMs < 0) call.progress.firstByteMs = performance.now() - call.startedMs
   }
 
   #send(out: Uint8Array | string): void {
@@ -333,7 +332,7 @@ class StreamPump extends TimerEntry implements BodySink, AnswerStream, EarlyRece
       return this.#reject(failure)
     }
     if (this.#phase === 'closed') return
-    const error = judged(failure, this.#deployment, this.#control.call.sentBody)
+    const error = judged(failure, this.#deployment, this.#control.call.attempt?.body)
     this.#control.settle(outcome, 200, error)
     const event = this.#source.relay.errorEvent(error)
     // Audio cannot carry an error: only a cut connection shows that it is incomplete.

@@ -178,7 +178,7 @@ export function validatedAnswer(call: Call, strict: StrictSchema, read: ReadAnsw
 /** The body comes late: it is that which is validated. */
 export function validatedLate(call: Call, strict: StrictSchema, late: LateAnswer): LateAnswer {
   let body = ''
-  const check = validatedAnswer(call, strict, () => ({ body, usage: call.usage }))
+  const check = validatedAnswer(call, strict, () => ({ body, usage: call.attempt!.usage }))
   if (!check) return late
   return {
     holds: () => late.holds(),

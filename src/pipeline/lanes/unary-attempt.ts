@@ -78,7 +78,7 @@ export function embeddingsAttempt(
       isSeries: true,
       whole(bytes, head) {
         const next = readPart(call, { adapter, series }, bytes, head)
-        if (next) endRequest(call, { sent: true })
+        if (next) endRequest(call, true)
         return next && outgoingRequest(next)
       },
       isOver: () => true,
@@ -88,7 +88,7 @@ export function embeddingsAttempt(
     },
     answer: () => ({
       body: JSON.stringify(format.encode(series.result, call.model, request)),
-      usage: call.usage,
+      usage: call.attempt!.usage,
     }),
     relay: neverStreamed,
   }

@@ -52,7 +52,7 @@ export class AttemptSender {
       send: (next, totalMs) =>
         this.#send(call, { ...attempt, ...next }, { ...deployment, timeouts: { ...timeouts, totalMs } }),
       admit: () => admitRepeat(policies, call, check.isSeries),
-      answered: status => (call.upstreamStatus = status),
+      answered: status => (call.attempt!.status = status),
       fault: response => readFault(deployment, response, clock.epochMs(), attempt.body),
     })
   }
@@ -60,7 +60,7 @@ export class AttemptSender {
   #send(call: Call, attempt: PlannedAttempt, deployment: Deployment): UpstreamExchange {
     const { timeouts, target } = deployment
     const { provider } = target
-    call.sentBody = attempt.body
+    call.attempt!.body = attempt.body
     if (provider.answer) return inProcessExchange(answerInProcess(provider.answer, attempt, call))
     const request: UpstreamRequest = {
       method: 'POST',

@@ -10,6 +10,7 @@ import { clientClosed } from '../../core/request.ts'
 import type { Transport, UpstreamExchange, UpstreamResponse } from '../../core/transport.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
+import { AttemptRecord } from '../attempt-record.ts'
 import { reportAttempt } from '../admission/admission.ts'
 import type { CallPolicies } from '../admission/admission.ts'
 import { planAttempt } from '../lanes/attempt.ts'
@@ -91,8 +92,8 @@ export class DeploymentAttempts implements AttemptListener {
 
   #send(control: CallControl, deployment: Deployment, receiver: ReplyReceiver): void {
     const { call } = control
-    call.deployment = deployment
-    call.attempts++
+    const record = (call.attempt = new AttemptRecord(deployment, call.progress.model))
+    call.progress.attempts++
     control.attempting = this
     this.#cooldowns.begin(deployment, control)
     const { strategy } = call.models.settings.router
@@ -104,8 +105,8 @@ export class DeploymentAttempts implements AttemptListener {
       const error = toGatewayError(thrown)
       return receiver.failed(error.kind === 'internal' || error.retry !== 'never' ? error : new Unsuitable(error))
     }
-    call.dropped = attempt.dropped
-    call.isSeries = attempt.check?.isSeries === true
+    record.dropped = attempt.dropped
+    record.isSeries = attempt.check?.isSeries === true
     const exchange = this.#sender.send(call, attempt, deployment)
     control.setExchange(exchange, this.#parts.clock.monotonicMs())
     exchange.response.then(
@@ -116,10 +117,11 @@ export class DeploymentAttempts implements AttemptListener {
 
   #answer(control: CallControl, arrived: UpstreamAnswer, receiver: ReplyReceiver): void {
     const { response, deployment, attempt } = arrived
-    control.call.upstreamStatus = response.status
+    const record = control.call.attempt!
+    record.status = response.status
     this.#notes.answered(deployment, response)
     const { tierHeader } = deployment.target.provider
-    if (tierHeader !== undefined) control.call.answeredTier = response.header(tierHeader)
+    if (tierHeader !== undefined) record.answeredTier = response.header(tierHeader)
     if (!isSuccess(response.status)) return this.#fault(arrived, receiver)
     if (control.call.stream || attempt.streamed) return this.#streamTo(control, arrived, receiver)
     const bytes = response.body.whole?.(answerBytesMax)
@@ -182,7 +184,7 @@ export class DeploymentAttempts implements AttemptListener {
     noteWholeAnswer(call, answer.body, answer.usage)
     this.#used(control, call)
     const nowMs = this.#parts.clock.monotonicMs()
-    call.firstByteMs = nowMs - call.startedMs
+    call.progress.firstByteMs = nowMs - call.startedMs
     control.answered(nowMs)
     control.attempting = undefined
     this.#cooldowns.completed(deployment, control)
@@ -222,7 +224,7 @@ export class DeploymentAttempts implements AttemptListener {
   /** The end of the attempt under way, of which nothing was said before: a stream's, or that of a client that left. */
   ended(control: CallControl, outcome: Outcome, error: GatewayError | undefined): void {
     const { call } = control
-    const { deployment } = call
+    const deployment = call.attempt?.deployment
     control.attempting = undefined
     if (!deployment) return
     this.#used(control, call)
@@ -241,8 +243,9 @@ export class DeploymentAttempts implements AttemptListener {
   failed(control: CallControl, deployment: Deployment, thrown: unknown): GatewayError {
     const { call } = control
     this.#used(control, thrown instanceof Unsuitable ? undefined : call)
+    const sent = call.attempt?.body
     control.failed(this.#parts.clock.monotonicMs())
-    const error = judged(thrown instanceof Unsuitable ? thrown.error : thrown, deployment, call.sentBody)
+    const error = judged(thrown instanceof Unsuitable ? thrown.error : thrown, deployment, sent)
     reportAttempt(this.#parts.policies, call, deployment, error)
     // After the end of the call nothing more is counted: its client has left.
     if (!control.attempting) return error
@@ -317,7 +320,7 @@ function unstreamedFault(
   if (bytes) {
     const reported = faultIn(call, attempt, response, bytes)
     if (reported) return reported
-  } else call.answerCharacters = 0
+  } else call.attempt!.answerCharacters = 0
   const given = response.header('content-type')?.toLowerCase() || 'no content type'
   return new GatewayError('upstream-broken', `the upstream was asked for a stream and answered with ${given}`)
 }

@@ -113,7 +113,7 @@ function group(candidates: readonly Deployment[], strategy?: RoutingStrategy) {
     const body = { bytes: async () => Buffer.from('{}'), pipe() {}, pause() {}, resume() {} }
     const header = (name: string) => (name === 'content-type' ? 'application/json' : undefined)
     return {
-      at: record.deployment!.id,
+      at: record.attempt!.deployment!.id,
       answer: (status = 200) => {
         answered({ status, header, body } as UpstreamResponse)
         return over.promise

@@ -7,8 +7,8 @@ import { DeploymentLimits } from './deployment-limits.ts'
 
 const limits = { requestsPerMinute: null, tokensPerMinute: 100 }
 const deployment = { id: 'd', rateLimits: limits } as unknown as Deployment
-const callOf = (estimatedInputTokens: number, more: object = {}) =>
-  ({ estimatedInputTokens, upstreamStatus: 0, ...more }) as unknown as Call
+const callOf = (estimatedInputTokens: number, attempt: object = {}) =>
+  ({ estimatedInputTokens, attempt: { status: 0, ...attempt } }) as unknown as Call
 const attempt = () => ({ sentMs: 0, settled: false })
 const refusal: LimitVerdict = {
   allowed: false,
@@ -57,10 +57,10 @@ test('an attempt counts what it used: reported, reserved where nothing is known,
   const reservation: LimitReservation = { allowed: true, release: tokens => void released.push(tokens), keep() {} }
   const { found } = limitsOver(() => reservation)
   for (const end of [
-    callOf(20, { upstreamStatus: 200, usage: { inputTokens: 30, outputTokens: 4 } }),
-    callOf(20, { upstreamStatus: 200, progress: { usage: { inputTokens: 31, outputTokens: 5 } } }),
+    callOf(20, { status: 200, usage: { inputTokens: 30, outputTokens: 4 } }),
+    callOf(20, { status: 200, relay: { usage: { inputTokens: 31, outputTokens: 5 } } }),
     callOf(20),
-    callOf(20, { upstreamStatus: 429 }),
+    callOf(20, { status: 429 }),
     undefined,
   ]) {
     const one = attempt()

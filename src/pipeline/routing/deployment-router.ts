@@ -113,16 +113,16 @@ export class Router {
     } catch (thrown) {
       error = toGatewayError(thrown)
     }
-    const passedOver = call.attempts === 0
+    const passedOver = call.progress.attempts === 0
     try {
       return await this.#fallBack(control, error)
     } catch (thrown) {
       // The own deployments were in cooldown, and no fallback has answered.
       const failure = toGatewayError(thrown)
       const isFinal = failure.retry === 'never'
-      if (!passedOver || (isFinal && call.attempts > 0)) throw thrown
+      if (!passedOver || (isFinal && call.progress.attempts > 0)) throw thrown
       if (!this.#choice.evenCooling(call, call.candidates, nothingTried)) throw thrown
-      call.attemptedModel = ''
+      call.progress.model = ''
       if (!hasRoom(call, 0) || !(await isAdmitted(this.#parts.policies, call))) throw thrown
       const own = { group: call.candidates, others: [], failed: undefined }
       return await this.#tryGroup(control, own).catch(last => {
@@ -148,7 +148,7 @@ export class Router {
       const list = last.kind === 'context-too-long' ? larger : last.kind === 'content-policy' ? lenient : others
       const next = list !== others || last.retry !== 'never' ? list.shift() : undefined
       // A conversation that is too long is shortened by its client; of other failures the budget is what can be mended.
-      if (!next) throw list === others && call.fallbacks === 0 ? (withoutRoom ?? last) : last
+      if (!next) throw list === others && call.progress.fallbacks === 0 ? (withoutRoom ?? last) : last
       const { name, deployments } = next
       // Empty where no deployment of the model can be given the files of the call.
       const group = call.namedFiles ? await call.namedFiles.among(deployments, name).catch(() => []) : deployments
@@ -159,9 +159,9 @@ export class Router {
         withoutRoom ??= refusal
         continue
       }
-      call.attemptedModel = name
+      call.progress.model = name
       if (!(await isAdmitted(this.#parts.policies, call))) throw last
-      call.fallbacks++
+      call.progress.fallbacks++
       const to = group[0]!.modelName
       this.#parts.countFallback?.(from, to)
       this.#budgets.called(to)
@@ -188,10 +188,10 @@ export class Router {
         (last && (await this.#again(control, { group, others }, { last, attempt })))
       if (!deployment) break
       // In place of the one that was passed over: neither a request nor a retry more.
-      if (passedOver === 'unsuitable') call.attempts--
+      if (passedOver === 'unsuitable') call.progress.attempts--
       if (last && !passedOver) {
         if (!(await isAdmitted(this.#parts.policies, call))) break
-        call.retries = (call.retries ?? 0) + 1
+        call.progress.retries++
       }
       const isNew = !tried.has(deployment)
       tried.add(deployment)
@@ -244,7 +244,7 @@ export class Router {
     if (!this.#budgets.take(group[0]!.modelName)) return undefined
     const beganMs = clock.monotonicMs()
     await Bun.sleep(pauseMs)
-    call.waitedMs += clock.monotonicMs() - beganMs
+    call.progress.waitedMs += clock.monotonicMs() - beganMs
     return control.left ? undefined : this.#next(call, models, nothingTried)
   }
 }
@@ -278,7 +278,7 @@ interface FailedAttempt {
 function retriesByPolicy(error: GatewayError, call: Call, group: readonly Deployment[]): number | undefined {
   const { retryPolicy, retryPolicies } = call.models.settings.router
   if (!retryPolicy && !retryPolicies) return undefined
-  const name = [group[0]!.modelName, call.attemptedModel || call.model].find(
+  const name = [group[0]!.modelName, call.progress.model || call.model].find(
     one => retryPolicies && Object.hasOwn(retryPolicies, one),
   )
   return countFor(error, name === undefined ? retryPolicy : retryPolicies![name])

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { Call } from '../../core/call.ts'
+import type { Attempt } from '../../core/call.ts'
 import type { Prices } from '../../core/usage/prices.ts'
 import type { Served, Usage } from '../../core/usage/usage.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
@@ -16,12 +16,10 @@ interface Given {
 function servedOf({ body, answeredTier, dropped = [], served, prices }: Given): Served | undefined {
   const call = {
     body: body && JsonBody.read(Buffer.from(JSON.stringify(body))),
-    answeredTier,
-    dropped,
-    deployment: { prices },
   }
+  const attempt = { answeredTier, dropped, deployment: { prices } } as unknown as Attempt
   const usage: Usage = { inputTokens: 1, outputTokens: 1, ...(served && { served }) }
-  return withServed(call as unknown as Call, usage).served
+  return withServed(call, attempt, usage).served
 }
 
 const cases: [string, Given, Served | undefined][] = [

@@ -1,15 +1,19 @@
 /** What served a request, where the usage of its answer does not say it. */
 import { requestedService } from '../../core/usage/requested-service.ts'
-import type { Call } from '../../core/call.ts'
+import type { Attempt, Call } from '../../core/call.ts'
 import type { Prices } from '../../core/usage/prices.ts'
 import { setServed } from '../../core/usage/usage-fields.ts'
 import type { Served, Usage } from '../../core/usage/usage.ts'
 
+/** What of a request says how it asked to be served, and was. */
+type ServedAttempt = Pick<Attempt, 'dropped' | 'answeredTier' | 'deployment'>
+
 /**
- * The usage with what served the current request: as its usage says, or as the head of its answer does; else as was
+ * The usage with what served the request: as its usage says, or as the head of its answer does; else as was
  * requested, where that is not cheaper: a discount is the vendor's to give, and a client cannot ask itself into one.
  */
-export function withServed({ body, dropped, answeredTier, deployment }: Call, usage: Usage): Usage {
+export function withServed({ body }: Pick<Call, 'body'>, attempt: ServedAttempt, usage: Usage): Usage {
+  const { dropped, answeredTier, deployment } = attempt
   const { served } = usage
   const prices = deployment?.prices
   const asked = (name: keyof Served): string | undefined => {

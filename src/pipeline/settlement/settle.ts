@@ -1,5 +1,5 @@
 /** The settlement of every call: usage, cost, and the report to all policies. */
-import type { Call, EndedBatch, ModelUse, Settlement } from '../../core/call.ts'
+import type { Attempt, Call, EndedBatch, ModelUse, Settlement } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { EndedCall } from '../../core/endpoint.ts'
 import type { GatewayError } from '../../core/errors.ts'
@@ -11,10 +11,11 @@ import type { Usage } from '../../core/usage/usage.ts'
 import { costUnder, termsOf, termsText } from '../../pricing/price-terms.ts'
 import { requestCost, usesAnything } from '../../pricing/request-cost.ts'
 import type { ListedPrices } from '../../pricing/request-cost.ts'
+import { AttemptRecord } from '../attempt-record.ts'
 import type { CallPolicies } from '../admission/admission.ts'
 import { CallRecord } from '../call-record.ts'
 import type { CallParts } from '../call-record.ts'
-import { addEarlierUsage, completeRequest, countedTokens, isOwed, recordUsage, tokensOf } from './usage.ts'
+import { usedTogether } from './usage.ts'
 
 /**
  * Called once with the end of a call. `status` is what the client got: 200 also for a stream that broke off. `error` is
@@ -38,53 +39,69 @@ export function settler(parts: SettleParts): Settle {
   return (call, outcome, status, error) => {
     call.upload?.close()
     call.releaseBody?.()
-    completeRequest(call)
-    call.countedTokens = countedTokens(call)
-    // An answer without an upstream costs nothing, with or without a price.
-    const isOwnAnswer = outcome === 'success' && call.attempts === 0
+    const { owed } = call
     const durationMs = parts.clock.monotonicMs() - call.startedMs
     const times = { atMs: call.startedAtMs, endedAtMs: call.startedAtMs + durationMs }
-    const { nanoUsd, source } = isOwnAnswer ? freeCost : costOf(parts, call, times)
-    charge(call, nanoUsd)
-    call.costSource = source
-    if (call.modelReservations) call.usedByModel = usedByModel(parts, call, times)
-    const isOwedAny = isOwed(call) || call.sentBefore.length > 0
-    if (isOwedAny) call.client.billed?.()
-    addEarlierUsage(call)
-    report(parts, { call, outcome, status, error, costNanoUsd: call.costNanoUsd, durationMs, isOwed: isOwedAny })
+    // An answer without an upstream costs nothing, with or without a price.
+    const isOwnAnswer = outcome === 'success' && call.progress.attempts === 0
+    const { nanoUsd, source } = isOwnAnswer ? freeCost : costOf(parts, owed, times)
+    const charged = chargedFor(call, nanoUsd)
+    const isOwed = owed.length > 0
+    if (isOwed) call.client.billed?.()
+    const { usage, usageSource, countedTokens } = usedTogether(owed)
+    report(parts, {
+      call,
+      outcome,
+      status,
+      error,
+      durationMs,
+      isOwed,
+      usage,
+      usageSource,
+      countedTokens,
+      listCostNanoUsd: nanoUsd,
+      priceTerms: charged.priceTerms,
+      costNanoUsd: charged.nanoUsd,
+      costSource: source,
+      usedByModel: call.modelReservations ? usedByModel(parts, call, { times, charged }) : undefined,
+      batchEnd: undefined,
+      charge: undefined,
+      ownUses: undefined,
+    })
   }
 }
 
-/** Sets what the caller is charged for what the vendor charges. An answer without an upstream has no terms. */
-function charge(call: Call, listNanoUsd: bigint | null): void {
-  call.listCostNanoUsd = listNanoUsd
-  call.costNanoUsd = listNanoUsd
-  if (listNanoUsd === null || call.attempts === 0 || call.models.settings.priceTerms === null) return
-  const terms = termsOf(call)
-  if (terms.length === 0) return
-  call.costNanoUsd = costUnder(terms, listNanoUsd)
-  call.priceTerms = termsText(terms)
+/** What the caller is charged, and the terms that made it of what the vendor charges. */
+interface Charged {
+  readonly nanoUsd: bigint | null
+  /** As the ledger keeps them; empty = none. */
+  readonly priceTerms: string
+}
+
+/** What the caller is charged for what the vendor charges. An answer without an upstream has no terms. */
+function chargedFor(call: Call, listNanoUsd: bigint | null): Charged {
+  const terms = listNanoUsd === null || call.progress.attempts === 0 ? [] : termsOf(call)
+  if (listNanoUsd === null || terms.length === 0) return { nanoUsd: listNanoUsd, priceTerms: '' }
+  return { nanoUsd: costUnder(terms, listNanoUsd), priceTerms: termsText(terms) }
 }
 
 /** Reports an end to every policy, the last policy first: it records. */
 function report({ policies }: Pick<SettleParts, 'policies'>, settlement: Settlement): void {
+  settlement.call.settlement = settlement
   for (const policy of policies.settled) policy.settled(settlement)
 }
 
-function requestCostOf(parts: SettleParts, usage: Usage, deployment: Deployment, times: RequestTimes): RequestCost {
+function requestCostOf(parts: SettleParts, { usage, deployment }: Attempt, times: RequestTimes): RequestCost {
+  if (!usage || !deployment) return unknownCost
   const cost = requestCost(usage, deployment, times, parts.listedPrices)
   if (cost.nanoUsd === null && usesAnything(usage)) parts.reportUnpriced(usage, deployment)
   return cost
 }
 
 /** Every request at the prices of its own deployment; null = one of them has no known price or usage. */
-function costOf(parts: SettleParts, call: Call, times: RequestTimes): RequestCost {
-  const { usage, deployment, sentBefore } = call
-  const last = usage && deployment ? requestCostOf(parts, usage, deployment, times) : unknownCost
-  if (sentBefore.length === 0) return last
-  let total = isOwed(call) ? last : undefined
-  for (const one of sentBefore)
-    total = addCosts(total, one.usage ? requestCostOf(parts, one.usage, one.deployment, times) : unknownCost)
+function costOf(parts: SettleParts, owed: readonly Attempt[], times: RequestTimes): RequestCost {
+  let total: RequestCost | undefined
+  for (const one of owed) total = addCosts(total, requestCostOf(parts, one, times))
   return total ?? unknownCost
 }
 
@@ -92,25 +109,21 @@ function costOf(parts: SettleParts, call: Call, times: RequestTimes): RequestCos
  * What each model used, with the terms of the call: what is fixed for the call counts with the model that was asked
  * last.
  */
-function usedByModel(parts: SettleParts, call: Call, times: RequestTimes): ReadonlyMap<string, ModelUse> {
-  const { sentBefore, usage, deployment, attemptedModel, costNanoUsd: total } = call
+function usedByModel(
+  parts: SettleParts,
+  call: Call,
+  { times, charged: { nanoUsd: total, priceTerms } }: { readonly times: RequestTimes; readonly charged: Charged },
+): ReadonlyMap<string, ModelUse> {
   const used = new Map<string, { tokens: number; list: bigint | null }>()
-  const add = (model: string, tokens: number, list: bigint | null) => {
-    const before = used.get(model) ?? { tokens: 0, list: 0n }
-    used.set(model, {
-      tokens: before.tokens + tokens,
-      list: before.list === null || list === null ? null : before.list + list,
+  for (const one of call.owed) {
+    const { nanoUsd } = requestCostOf(parts, one, times)
+    const before = used.get(one.model) ?? { tokens: 0, list: 0n }
+    used.set(one.model, {
+      tokens: before.tokens + one.countedTokens,
+      list: before.list === null || nanoUsd === null ? null : before.list + nanoUsd,
     })
   }
-  for (const one of sentBefore)
-    add(one.model, one.countedTokens, one.usage ? requestCostOf(parts, one.usage, one.deployment, times).nanoUsd : null)
-  if (isOwed(call))
-    add(
-      attemptedModel,
-      tokensOf(call),
-      usage && deployment ? requestCostOf(parts, usage, deployment, times).nanoUsd : null,
-    )
-  const terms = call.priceTerms === '' ? [] : termsOf(call)
+  const terms = priceTerms === '' ? [] : termsOf(call)
   const charged = (list: bigint | null) => (list === null || terms.length === 0 ? list : costUnder(terms, list))
   const last = [...used.keys()].at(-1)
   let others: bigint | null = 0n
@@ -156,21 +169,39 @@ export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => voi
     })
     call.model = model
     call.tags = ended.tags
-    call.deployment = deployment
-    call.attempts = 1
-    charge(call, costNanoUsd)
-    call.costSource = costNanoUsd === null ? 'none' : 'prices'
-    call.batchEnd = { ...ended.batch, costs: chargedCosts(call, ended.batch.costs) }
-    recordUsage(call, usage)
+    call.attempt = new AttemptRecord(deployment, '')
+    call.progress.attempts = 1
+    const charged = chargedFor(call, costNanoUsd)
     const { outcome, status, error, endedAtMs } = ended
-    const durationMs = Math.max(endedAtMs - startedAtMs, 0)
-    report(parts, { call, outcome, status, error, costNanoUsd: call.costNanoUsd, durationMs, isOwed: true })
+    report(parts, {
+      call,
+      outcome,
+      status,
+      error,
+      durationMs: Math.max(endedAtMs - startedAtMs, 0),
+      isOwed: true,
+      usage,
+      usageSource: usage ? 'upstream' : 'none',
+      countedTokens: 0,
+      listCostNanoUsd: costNanoUsd,
+      priceTerms: charged.priceTerms,
+      costNanoUsd: charged.nanoUsd,
+      costSource: costNanoUsd === null ? 'none' : 'prices',
+      usedByModel: undefined,
+      batchEnd: { ...ended.batch, costs: chargedCosts(call, charged, ended.batch.costs) },
+      charge: undefined,
+      ownUses: undefined,
+    })
   }
 }
 
 /** What the caller is charged for what the vendor charges for each model. */
-function chargedCosts(call: Call, costs: EndedBatch['costs']): ReadonlyMap<string, bigint | null> {
-  const terms = call.priceTerms === '' ? [] : termsOf(call)
+function chargedCosts(
+  call: Call,
+  { priceTerms }: Charged,
+  costs: EndedBatch['costs'],
+): ReadonlyMap<string, bigint | null> {
+  const terms = priceTerms === '' ? [] : termsOf(call)
   if (terms.length === 0) return costs
   return new Map([...costs].map(([model, cost]) => [model, cost === null ? null : costUnder(terms, cost)]))
 }

@@ -2,7 +2,7 @@
  * What a request to an upstream used when the upstream does not say so, or says what cannot be. Each case, with what is
  * owed in it: docs/decisions/0012.
  */
-import type { Call } from '../../core/call.ts'
+import type { Attempt, Call } from '../../core/call.ts'
 import { requestedOutput, positiveCount } from '../../core/hub/requested-output.ts'
 import type { RequestedOutput } from '../../core/hub/requested-output.ts'
 import { estimatedInput } from '../../core/hub/input-tokens.ts'
@@ -25,10 +25,10 @@ const comparedCharactersMin = 256
 const envelopeBytes = 1024
 
 /**
- * Of the current request, which was sent and has no report. Undefined = it cannot be estimated: only the upstream knows
- * the length of a recording.
+ * Of a request that was sent and has no report. Undefined = it cannot be estimated: only the upstream knows the length
+ * of a recording.
  */
-export function estimatedUsage(call: Call): Usage | undefined {
+export function estimatedUsage(call: Call, attempt: Attempt): Usage | undefined {
   switch (call.operation) {
     case 'transcriptions':
       return undefined
@@ -42,7 +42,7 @@ export function estimatedUsage(call: Call): Usage | undefined {
       return { inputTokens: 0, outputTokens: 0 }
     case 'chat':
     case 'completions':
-      return { inputTokens: sentInput(call), outputTokens: outputTokens(call) }
+      return { inputTokens: sentInput(call), outputTokens: outputTokens(call, attempt) }
     default:
       return { inputTokens: sentInput(call), outputTokens: 0 }
   }
@@ -53,22 +53,24 @@ export function estimatedUsage(call: Call): Usage | undefined {
  * where it is not known whether the upstream has read the request, and none of what it refused.
  */
 export function tokensOfAttempt(call: Call, reserved: number): number {
-  const { upstreamStatus, progress } = call
-  if (upstreamStatus >= 300) return 0
-  const usage = call.usage ?? progress?.usage ?? (upstreamStatus === 0 ? undefined : estimatedUsage(call))
+  const { attempt } = call
+  if (!attempt) return reserved
+  const { status, relay } = attempt
+  if (status >= 300) return 0
+  const usage = attempt.usage ?? relay?.usage ?? (status === 0 ? undefined : estimatedUsage(call, attempt))
   return usage ? usage.inputTokens + usage.outputTokens : reserved
 }
 
 /**
- * Input of the current request: that of the client's body, or of what was made of it, where that is more (instructions
+ * Input of the present request: that of the client's body, or of what was made of it, where that is more (instructions
  * for what a model lacks, the answer before that is requested again). One prompt of a list is all of its request.
  */
 export function sentInput(call: Call): number {
-  const { body, sentBody = [], isSeries } = call
-  const [piece] = sentBody
-  const isOwn = sentBody.length === 1 && piece instanceof Uint8Array && piece !== body?.bytes
+  const { body, attempt } = call
+  const [piece, ...others] = attempt?.body ?? []
+  const isOwn = others.length === 0 && piece instanceof Uint8Array && piece !== body?.bytes
   const own = isOwn ? jsonTokens(piece) : 0
-  return isSeries && own > 0 ? own : Math.max(estimatedInput(call), own)
+  return attempt?.isSeries && own > 0 ? own : Math.max(estimatedInput(call), own)
 }
 
 function jsonTokens(bytes: Uint8Array): number {
@@ -80,38 +82,38 @@ function jsonTokens(bytes: Uint8Array): number {
   }
 }
 
-function outputTokens(call: Call): number {
-  if (call.progress || call.answerCharacters >= 0) return seenOutput(call)
+function outputTokens(call: Call, attempt: Attempt): number {
+  if (attempt.relay || attempt.answerCharacters >= 0) return seenOutput(attempt)
   // A stream ends with its connection. What is no stream is computed to its end, also for a client that has left.
-  const isCancelled = call.stream && call.upstreamStatus === 0
-  return isCancelled ? 0 : requestedOutputTokens(call)
+  const isCancelled = call.stream && attempt.status === 0
+  return isCancelled ? 0 : requestedOutputTokens(call, attempt)
 }
 
 /** One event per token is counted; with more text per event the tokens are estimated from the characters. */
-function seenOutput({ progress, answerCharacters }: Call): number {
-  const characters = progress?.contentCharacters ?? Math.max(answerCharacters, 0)
-  return Math.max(progress?.contentEvents ?? 0, Math.ceil(characters / charactersPerToken))
+function seenOutput({ relay, answerCharacters }: Attempt): number {
+  const characters = relay?.contentCharacters ?? Math.max(answerCharacters, 0)
+  return Math.max(relay?.contentEvents ?? 0, Math.ceil(characters / charactersPerToken))
 }
 
 /**
  * The output that the client requested: its own maximum, else the operator's, else 1,024 tokens an answer. A maximum
  * that budgets set is a part of what is left in them, and no request for so much: it only bounds the others.
  */
-function requestedOutputTokens(call: Call): number {
-  const { deployment, budgetSetsMaximum } = call
-  const { answers, tokens } = requestedAnswers(call)
+function requestedOutputTokens(call: Call, { deployment, isSeries }: Attempt): number {
+  const { budgetSetsMaximum } = call
+  const { answers, tokens } = requestedAnswers(call, isSeries)
   const defaultTokens = positiveCount(deployment?.target.options.max_tokens) ?? defaultOutputTokens
   const each = tokens === undefined ? defaultTokens : budgetSetsMaximum ? Math.min(tokens, defaultTokens) : tokens
   const able = positiveCount(deployment?.info.max_output_tokens) ?? each
   return Math.min(each, able) * answers
 }
 
-function requestedAnswers(call: Call): RequestedOutput {
+function requestedAnswers(call: Call, isSeries: boolean): RequestedOutput {
   try {
     const input = call.input()
     if (input.kind !== 'chat') return { answers: 1, tokens: undefined }
     const { choices = 1, series = [], maxOutputTokens } = input.request
-    return { answers: choices * (call.isSeries ? 1 : 1 + series.length), tokens: maxOutputTokens }
+    return { answers: choices * (isSeries ? 1 : 1 + series.length), tokens: maxOutputTokens }
   } catch {
     // The forward lane also sends what the hub cannot decode.
     return requestedOutput(call.body)
@@ -136,13 +138,14 @@ const comparedOperations: ReadonlySet<string> = new Set(['chat', 'completions', 
  * The report with estimates in the place of counts that cannot be: none beside a text, fewer than a text has, or those
  * of a stream that broke off before its last count. The same object = it is believed.
  */
-export function plausibleUsage(call: Call, usage: Usage): Usage {
-  const { operation, progress } = call
+export function plausibleUsage(call: Call, attempt: Attempt, usage: Usage): Usage {
+  const { operation } = call
+  const { relay } = attempt
   if (!comparedOperations.has(operation) || usage.searchUnits) return usage
   const isMissingInput = usage.inputTokens === 0 && estimatedInput(call) > 0
-  const seen = seenOutput(call)
-  const isPartial = progress !== undefined && !progress.complete && seen > usage.outputTokens
-  if (!isMissingInput && !isPartial && !isBelowSeen(call, usage)) return usage
+  const seen = seenOutput(attempt)
+  const isPartial = relay !== undefined && !relay.complete && seen > usage.outputTokens
+  if (!isMissingInput && !isPartial && !isBelowSeen(call, attempt, usage)) return usage
   return {
     ...usage,
     inputTokens: isMissingInput ? sentInput(call) : usage.inputTokens,
@@ -150,8 +153,8 @@ export function plausibleUsage(call: Call, usage: Usage): Usage {
   }
 }
 
-function isBelowSeen(call: Call, { outputTokens }: Usage): boolean {
-  const characters = call.progress?.contentCharacters ?? call.answerCharacters
+function isBelowSeen(call: Call, attempt: Attempt, { outputTokens }: Usage): boolean {
+  const characters = attempt.relay?.contentCharacters ?? attempt.answerCharacters
   const isBelow =
     outputTokens === 0
       ? characters > 0
@@ -166,13 +169,14 @@ export function noteWholeAnswer(call: Call, body: Uint8Array | string, usage: Us
   if (!isText) return
   if (usage && usage.outputTokens > 0 && body.length <= envelopeBytes + usage.outputTokens * charactersPerTokenMax)
     return
-  call.answerCharacters = writtenCharacters(body) ?? (usage && usage.outputTokens > 0 ? -1 : body.length)
+  call.attempt!.answerCharacters = writtenCharacters(body) ?? (usage && usage.outputTokens > 0 ? -1 : body.length)
 }
 
 /** A whole answer that cannot be used. What is no JSON may be any page: not more than was asked for is owed for it. */
 export function noteUnusableAnswer(call: Call, body: Uint8Array): void {
   const isText = call.operation === 'chat' || call.operation === 'completions'
   if (!isText) return
-  call.answerCharacters =
-    writtenCharacters(body) ?? Math.min(body.length, requestedOutputTokens(call) * charactersPerToken)
+  const attempt = call.attempt!
+  attempt.answerCharacters =
+    writtenCharacters(body) ?? Math.min(body.length, requestedOutputTokens(call, attempt) * charactersPerToken)
 }

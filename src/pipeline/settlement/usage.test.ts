@@ -3,7 +3,7 @@ import type { Call } from '../../core/call.ts'
 import type { Operation } from '../../core/hub/operation.ts'
 import type { Usage, UsageSource } from '../../core/usage/usage.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
-import { addEarlierUsage, completeRequest, countedTokens, endRequest } from './usage.ts'
+import { endRequest, oweRequest, usedTogether } from './usage.ts'
 
 interface Given {
   readonly usage?: Usage
@@ -13,7 +13,7 @@ interface Given {
   readonly status?: number
   readonly sent?: boolean
   readonly answerCharacters?: number
-  readonly progress?: { complete: boolean; contentCharacters: number; contentEvents: number; usage?: Usage }
+  readonly relay?: { complete: boolean; contentCharacters: number; contentEvents: number; usage?: Usage }
 }
 
 function callOf(given: Given): Call {
@@ -22,15 +22,23 @@ function callOf(given: Given): Call {
     operation: given.operation ?? 'chat',
     stream: given.stream ?? false,
     body: JsonBody.read(Buffer.from(JSON.stringify(body))),
-    deployment: { target: { options: {} }, info: {} },
-    sentBefore: [],
-    usage,
-    usageSource: usage ? 'upstream' : 'none',
+    attempt: {
+      deployment: { target: { options: {} }, info: {} },
+      model: '',
+      dropped: [],
+      isSeries: false,
+      isSent: false,
+      body: undefined,
+      usage,
+      usageSource: usage ? 'upstream' : 'none',
+      status: given.status ?? 200,
+      answeredTier: undefined,
+      relay: given.relay,
+      answerCharacters: given.answerCharacters ?? -1,
+      countedTokens: 0,
+    },
+    owed: [],
     estimatedInputTokens: -1,
-    sent: given.sent ?? true,
-    upstreamStatus: given.status ?? 200,
-    progress: given.progress,
-    answerCharacters: given.answerCharacters ?? -1,
     input: () => ({ kind: 'chat', request: {} }),
   } as unknown as Call
 }
@@ -67,13 +75,13 @@ const reports: [string, Given, [number, number], UsageSource][] = [
   ],
   [
     'the first count of a stream that broke off',
-    { stream: true, progress: { complete: false, contentCharacters: 400, contentEvents: 7, usage: tokens(9, 1) } },
+    { stream: true, relay: { complete: false, contentCharacters: 400, contentEvents: 7, usage: tokens(9, 1) } },
     [9, 100],
     'mixed',
   ],
   [
     'the last count of a stream with few characters an event',
-    { stream: true, progress: { complete: true, contentCharacters: 40, contentEvents: 40, usage: tokens(9, 12) } },
+    { stream: true, relay: { complete: true, contentCharacters: 40, contentEvents: 40, usage: tokens(9, 12) } },
     [9, 12],
     'upstream',
   ],
@@ -94,44 +102,39 @@ const reports: [string, Given, [number, number], UsageSource][] = [
 for (const [name, given, [inputTokens, outputTokens], source] of reports)
   test(`a report is compared with what was seen: ${name}`, () => {
     const call = callOf(given)
-    completeRequest(call)
-    expect([call.usage, call.usageSource]).toMatchObject([{ inputTokens, outputTokens }, source])
+    oweRequest(call, true)
+    expect(usedTogether(call.owed)).toMatchObject({ usage: { inputTokens, outputTokens }, usageSource: source })
   })
 
 test('an answer with a status of failure, or to a request that was never sent, owes nothing', () => {
   for (const given of [{ status: 503 }, { status: 302 }, { status: 0, sent: false }]) {
     const call = callOf(given)
-    completeRequest(call)
-    expect([call.usage, call.usageSource, countedTokens(call)]).toEqual([undefined, 'none', 0])
-    endRequest(call, { sent: given.sent !== false })
-    expect(call.sentBefore).toEqual([])
+    endRequest(call, given.sent !== false)
+    expect(call.owed).toEqual([])
+    expect(usedTogether(call.owed)).toEqual({ usage: undefined, usageSource: 'none', countedTokens: 0 })
   }
 })
 
 test('requests are summed, with the word of the least certain, and none is counted twice', () => {
   const call = callOf({ usage: tokens(9, 20) })
-  endRequest(call, { sent: true })
-  expect([call.usage, call.usageSource, call.progress, call.answerCharacters]).toEqual([
-    undefined,
-    'none',
-    undefined,
-    -1,
-  ])
-  call.upstreamStatus = 200
-  endRequest(call, { sent: true })
-  call.upstreamStatus = 200
-  call.sent = true
-  call.usage = { ...tokens(9, 3), cachedInputTokens: 4 }
-  call.usageSource = 'upstream'
-  completeRequest(call)
+  const first = call.attempt!
+  endRequest(call, true)
+  expect(call.attempt).not.toBe(first)
+  expect(call.attempt).toMatchObject({ usage: undefined, usageSource: 'none', relay: undefined, answerCharacters: -1 })
+  call.attempt!.status = 200
+  endRequest(call, true)
+  call.attempt!.status = 200
+  call.attempt!.usage = { ...tokens(9, 3), cachedInputTokens: 4 }
+  call.attempt!.usageSource = 'upstream'
+  oweRequest(call, true)
   const sum = { inputTokens: 9 + input + 9, outputTokens: 20 + 1024 + 3, cachedInputTokens: 4 }
-  expect(countedTokens(call)).toBe(sum.inputTokens + sum.outputTokens)
-  addEarlierUsage(call)
-  expect(call).toMatchObject({ usage: sum, usageSource: 'mixed' })
+  const countedTokens = sum.inputTokens + sum.outputTokens
+  expect(usedTogether(call.owed)).toEqual({ usage: sum, usageSource: 'mixed', countedTokens })
+  expect(call.owed[0]).toBe(first)
 })
 
 test('what cannot be estimated is unknown, and counts its input in the limits', () => {
   const call = callOf({ operation: 'transcriptions', body: { prompt: 'one two three' }, status: 0 })
-  completeRequest(call)
-  expect([call.usage, call.usageSource, countedTokens(call)]).toEqual([undefined, 'none', 3])
+  oweRequest(call, true)
+  expect(usedTogether(call.owed)).toMatchObject({ usage: undefined, usageSource: 'none', countedTokens: 3 })
 })

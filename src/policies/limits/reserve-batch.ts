@@ -108,14 +108,15 @@ function amountOf(model: BatchModel, { unknownPrice, reserveNanoUsd }: BudgetSet
 }
 
 /**
- * Sets `call.charge`: what each budget has reserved is charged there, in the period of then, the cost in place of the
+ * Sets `charge`: what each budget has reserved is charged there, in the period of then, the cost in place of the
  * bound; budgets that came since count it in their present period. A cost that is not known is what was reserved.
  */
 export function chargeBatch(
   { limiter, clock, limits }: BatchParts,
-  { call, costNanoUsd }: Settlement,
+  settlement: Settlement,
   { reserved, costs }: EndedBatch,
 ): void {
+  const { call, costNanoUsd } = settlement
   const costOf = (model: string | null) => (model === null ? costNanoUsd : (costs.get(model) ?? null))
   const nanoUsdOf = (cost: bigint | null, otherwise: number) => (cost === null ? otherwise : Number(cost))
   const amounts = reserved.map(one => ({ ...one, nanoUsd: nanoUsdOf(costOf(one.model), one.nanoUsd) }))
@@ -131,6 +132,6 @@ export function chargeBatch(
   if (amounts.length === 0) return
   const bound = reserved.find(one => one.model === null)?.nanoUsd ?? 0
   const nanoUsd = nanoUsdOf(costNanoUsd, bound)
-  call.charge = { nanoUsd, list: chargeList(limits.spendWriter, amounts, nanoUsd) }
+  settlement.charge = { nanoUsd, list: chargeList(limits.spendWriter, amounts, nanoUsd) }
   limiter.charge(amounts)
 }

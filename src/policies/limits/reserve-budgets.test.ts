@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { BudgetPlan } from '../../access/limits/budget-plan.ts'
 import { budgetSettingsOf } from '../../config/budgets.ts'
-import type { Call, SentRequest } from '../../core/call.ts'
+import type { Attempt, Call, Settlement } from '../../core/call.ts'
 import type { CallInput } from '../../core/hub/input.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { LimitVerdict } from '../../core/tenancy/limits.ts'
@@ -73,8 +73,8 @@ function rig(maxNanoUsd: number) {
         contextWindowFallbacks: [],
         contentPolicyFallbacks: [],
         responseHeaders: {},
-        sentBefore: [],
-        isSeries: false,
+        owed: [],
+        progress: { model: '' },
         input: () => ({ kind: made.kind ?? 'chat', request }) as unknown as CallInput,
         bounds(asked?: number) {
           const tokens = asked ?? request.maxOutputTokens ?? made.modelMax ?? null
@@ -89,13 +89,15 @@ function rig(maxNanoUsd: number) {
       void admitBudgets({ limiter, clock: systemClock }, call, { plan, scopes: [], tokens: 0, apply })
       return { call, request }
     },
-    attempt: (call: Call, sent: Partial<SentRequest>[]) => {
-      Object.assign(call, { sentBefore: sent.map(one => ({ deployment: { prices }, ...one })) })
+    attempt: (call: Call, sent: Partial<Attempt>[]) => {
+      Object.assign(call, { owed: sent.map(one => ({ deployment: { prices }, ...one })) })
       return reserveAttempt(limiter, call)
     },
     end(call: Call, costNanoUsd: bigint | null, isOwed = true) {
-      charging.settled!({ call, costNanoUsd, isOwed } as Parameters<NonNullable<typeof charging.settled>>[0])
-      call.limitReservation?.release(0, call.charge?.nanoUsd ?? 0)
+      const settlement = { call, costNanoUsd, isOwed } as Settlement
+      charging.settled!(settlement)
+      call.limitReservation?.release(0, settlement.charge?.nanoUsd ?? 0)
+      return settlement.charge
     },
   }
 }
@@ -105,8 +107,8 @@ describe('what is reserved', () => {
     const { call: make, left, end } = rig(10_000)
     const { call } = make({ maxOutputTokens: 50 })
     expect(left()).toBe(10_000 - 600)
-    end(call, 250n)
-    expect([left(), call.charge]).toEqual([9750, { nanoUsd: 250, list: ['w', '0 key:k'] }])
+    const charge = end(call, 250n)
+    expect([left(), charge]).toEqual([9750, { nanoUsd: 250, list: ['w', '0 key:k'] }])
   })
 
   test('a call without a maximum gets one of a quarter of what is left, or 4096 tokens', () => {
@@ -176,8 +178,8 @@ describe('what is charged', () => {
     const { left, end } = rig(10_000)
     expect(left()).toBe(10_000)
     const call = { model: 'm', models: {} } as unknown as Call
-    end(call, 12_000n)
-    expect([left(), call.charge?.nanoUsd]).toEqual([-2000, 12_000])
+    const charge = end(call, 12_000n)
+    expect([left(), charge?.nanoUsd]).toEqual([-2000, 12_000])
   })
 })
 

@@ -193,25 +193,27 @@ function unknownAmount(call: Call, { unknownPrice, reserveNanoUsd }: BudgetSetti
  * false = no budget has room for it. The prompts of a list are in the bound of the call.
  */
 export function reserveAttempt(limiter: Limiter, call: Call): boolean | Promise<boolean> {
-  const { reserved, sentBefore, isSeries, modelReservations, attemptedModel } = call
-  if (isSeries || sentBefore.length === 0) return true
+  const { reserved, owed, attempt, modelReservations, progress } = call
+  if (attempt?.isSeries || owed.length === 0) return true
+  const { model: attemptedModel } = progress
   const request = attemptedModel === '' ? undefined : modelReservations?.find(one => one.model === attemptedModel)
   const ofCall = reserved ? reserveMore(limiter, call, reserved) : true
   if (!request) return ofCall
-  const owed = reserved ? owedFor(call, reserved, attemptedModel) : 0
-  const ofModel = (isRoom: boolean) => isRoom && reserveModelAttempt(limiter, call, { taking: request, owed })
+  const owedNanoUsd = reserved ? owedFor(call, reserved, attemptedModel) : 0
+  const ofModel = (isRoom: boolean) =>
+    isRoom && reserveModelAttempt(limiter, call, { taking: request, owed: owedNanoUsd })
   return ofCall instanceof Promise ? ofCall.then(ofModel) : ofModel(ofCall)
 }
 
 /** What earlier requests may be billed, to one model or to all. */
-function owedFor({ sentBefore, startedAtMs }: Call, { boundNanoUsd }: BudgetReservation, model?: string): number {
-  let owed = 0
-  for (const { usage, deployment, model: sentModel } of sentBefore) {
+function owedFor({ owed, startedAtMs }: Call, { boundNanoUsd }: BudgetReservation, model?: string): number {
+  let sum = 0
+  for (const { usage, deployment, model: sentModel } of owed) {
     if (model !== undefined && sentModel !== model) continue
-    const cost = usage ? costNanoUsd(usage, deployment.prices, { atMs: startedAtMs }) : null
-    owed += nanoUsdOf(cost) ?? boundNanoUsd
+    const cost = usage && deployment ? costNanoUsd(usage, deployment.prices, { atMs: startedAtMs }) : null
+    sum += nanoUsdOf(cost) ?? boundNanoUsd
   }
-  return owed
+  return sum
 }
 
 function reserveMore(limiter: Limiter, call: Call, reserved: BudgetReservation): boolean | Promise<boolean> {
@@ -227,7 +229,7 @@ function reserveMore(limiter: Limiter, call: Call, reserved: BudgetReservation):
 
 /** The budgets of the call's own model have reserved for all that it was sent, once another one is tried. */
 function scopesOfAttempt(
-  { modelReservations, attemptedModel }: Call,
+  { modelReservations, progress: { model: attemptedModel } }: Call,
   { budgets }: BudgetReservation,
 ): readonly LimitScope[] {
   const own = attemptedModel === '' ? undefined : modelReservations?.find(one => one.model === '')

@@ -4,7 +4,7 @@
  */
 import { chargeList } from '../../core/tenancy/budget-charge.ts'
 import type { BudgetCharge } from '../../core/tenancy/budget-charge.ts'
-import type { Call, ModelReservation } from '../../core/call.ts'
+import type { Call, ModelReservation, Settlement } from '../../core/call.ts'
 import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
 import type { BudgetAmount, Limiter, LimitRefusal, LimitScope, OwnUses } from '../../core/tenancy/limits.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -138,7 +138,7 @@ export function reserveModelAttempt(
  * = the whole, `scopes` = what the call has reserved in. Sets `ownUses`; undefined = no budget holds.
  */
 export function chargeByModel(
-  call: Call,
+  settlement: Settlement,
   writer: string,
   { nanoUsd, scopes }: { nanoUsd: number; scopes: readonly LimitScope[] },
 ): BudgetCharge | undefined {
@@ -147,8 +147,8 @@ export function chargeByModel(
   const note = ({ id, budget }: LimitScope, cost: number) =>
     budget && amounts.set(id, { scope: id, startMs: budget.startMs, nanoUsd: cost })
   for (const scope of scopes) note(scope, nanoUsd)
-  for (const { model, scopes: ofModel, nanoUsd: reserved } of call.modelReservations!) {
-    const used = call.usedByModel?.get(model)
+  for (const { model, scopes: ofModel, nanoUsd: reserved } of settlement.call.modelReservations!) {
+    const used = settlement.usedByModel?.get(model)
     const cost = used ? (used.costNanoUsd === null ? reserved : Number(used.costNanoUsd)) : 0
     for (const id of new Set(ofModel.map(scope => scope.id))) {
       const before = own.get(id) ?? { tokens: 0, nanoUsd: 0 }
@@ -156,7 +156,7 @@ export function chargeByModel(
     }
     for (const scope of ofModel) note(scope, own.get(scope.id)!.nanoUsd)
   }
-  call.ownUses = own
+  settlement.ownUses = own
   return amounts.size === 0 ? undefined : { nanoUsd, list: chargeList(writer, [...amounts.values()], nanoUsd) }
 }
 

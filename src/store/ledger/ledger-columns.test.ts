@@ -185,13 +185,13 @@ await migrate(database)
 const problems = []
 const ledger = await openLedger({ databaseUrl, journalDirectory, clock, report: text => problems.push(text) })
 const key = { id: 'key-1', alias: null, userId: null, teamId: null }
-const call = (id, changes) => ({
-  id, startedAtMs: 5, route: '/r', operation: 'chat', model: 'm', endUser: '', stream: false, usageSource: 'none',
-  firstByteMs: -1, attempts: 1, client: { clientAddress: '' }, userAgent: '', tags: [], priceTerms: '', caller: { role: 'key', key }, ...changes,
+const call = (id, fallbacks, changes) => ({
+  id, startedAtMs: 5, route: '/r', operation: 'chat', model: 'm', endUser: '', stream: false,
+  progress: { firstByteMs: -1, attempts: 1, fallbacks }, client: { clientAddress: '' }, userAgent: '', tags: [], caller: { role: 'key', key }, ...changes,
 })
-const end = { outcome: 'success', status: 200, error: undefined, costNanoUsd: null, durationMs: 1 }
+const end = { outcome: 'success', status: 200, error: undefined, durationMs: 1, usageSource: 'none', priceTerms: '', costNanoUsd: null, costSource: 'none' }
 const policy = recordLedger(ledger)
-for (const made of [call('new-1', { fallbacks: 3, test: 'x' }), call('new-2', { fallbacks: 0 })]) {
+for (const made of [call('new-1', 3, { test: 'x' }), call('new-2', 0)]) {
   policy.admit(made)
   policy.settled({ call: made, ...end })
 }
@@ -265,7 +265,7 @@ describe('a new column', () => {
       }
 
       const copy = scratchCopy([
-        `test_count: integer32('Fallbacks tried.', ({ call }) => call.fallbacks, { since: ${next} }),`,
+        `test_count: integer32('Fallbacks tried.', ({ call }) => call.progress.fallbacks, { since: ${next} }),`,
         `test_text: textOrNull('A text.', ({ call }) => (call as { test?: string }).test, { since: ${next} }),`,
       ])
       const { output, errors } = await run(copy, place.url, journal)
@@ -290,7 +290,9 @@ describe('a new column', () => {
 
   test('with the version of a step that is there already is refused before the database is touched', async () => {
     const taken = 1
-    const copy = scratchCopy([`test_count: integer32('x', ({ call }) => call.fallbacks, { since: ${taken} }),`])
+    const copy = scratchCopy([
+      `test_count: integer32('x', ({ call }) => call.progress.fallbacks, { since: ${taken} }),`,
+    ])
     const { errors } = await run(copy, `sqlite:${join(copy, 'x.sqlite')}`, join(copy, 'journal'))
     expect(existsSync(join(copy, 'x.sqlite'))).toBe(false)
     expect(errors).toContain(`two steps of the database have the number ${taken}`)

@@ -71,8 +71,7 @@ function countLocally({ services, caller }: EndpointContext, request: HttpReques
       const body = call.body!
       const model = modelOf(body)
       call.model = model
-      call.usage = { inputTokens: 0, outputTokens: 0 }
-      call.usageSource = 'estimated'
+      call.usedNothing()
       const deployments = visibleDeployments(caller, model, services.current.models.of(caller))
       return jsonAnswer(await countHere(services, caller, { body, model, deployments }))
     },

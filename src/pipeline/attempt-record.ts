@@ -1,0 +1,35 @@
+import type { Attempt } from '../core/call.ts'
+import type { Deployment } from '../core/deployment.ts'
+
+const nothingDropped: readonly string[] = []
+
+/** One request to an upstream. A class, so that all share one hidden class. */
+export class AttemptRecord implements Attempt {
+  readonly deployment: Deployment | undefined
+  readonly model: string
+  dropped = nothingDropped
+  isSeries = false
+  body: Attempt['body'] = undefined
+  isSent = false
+  status = 0
+  answeredTier: string | undefined = undefined
+  relay: Attempt['relay'] = undefined
+  answerCharacters = -1
+  usage: Attempt['usage'] = undefined
+  usageSource: Attempt['usageSource'] = 'none'
+  countedTokens = 0
+
+  /** `model` = the fallback that is tried; empty = the call's own. */
+  constructor(deployment: Deployment | undefined, model: string) {
+    this.deployment = deployment
+    this.model = model
+  }
+}
+
+/** The request that may follow at the same deployment, of which nothing was sent. */
+export function attemptAfter({ deployment, model, dropped, isSeries }: Attempt): Attempt {
+  const next = new AttemptRecord(deployment, model)
+  next.dropped = dropped
+  next.isSeries = isSeries
+  return next
+}
