@@ -39,7 +39,7 @@ import { createCallLimits } from '../policies/limits/call-limits.ts'
 import { createBudgetCheck } from '../policies/limits/check-budgets.ts'
 import { createAdmission } from '../policies/index.ts'
 import { chatBodyOf, providers } from '../providers/index.ts'
-import { recordBodies } from '../recording/policy.ts'
+import { storeBodies } from '../stored-bodies/policy.ts'
 import { stackOf } from '../telemetry/log.ts'
 import type { Backlog } from '../store/ledger/journal/journal-backlog.ts'
 import type { LogFields, Logger } from '../telemetry/log.ts'
@@ -279,9 +279,9 @@ interface CallParts {
 function recordedAndOwn(
   { bodies: sink }: Store,
   { policies: own = [] }: ServeOptions,
-): { readonly recording: Policy; readonly own: readonly Policy[] } {
+): { readonly storedBodies: Policy; readonly own: readonly Policy[] } {
   const answersChangeLater = own.some(policy => policy.answer || policy.answerTexts)
-  return { recording: recordBodies({ sink, dialects: clientDialects, chatBodyOf, answersChangeLater }), own }
+  return { storedBodies: storeBodies({ sink, dialects: clientDialects, chatBodyOf, answersChangeLater }), own }
 }
 
 function limitsOver({ tenants, sharedClock, limits: { limiter, spendWriter } }: Store, current: CurrentConfiguration) {

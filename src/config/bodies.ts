@@ -1,5 +1,5 @@
 /** The settings of stored bodies, from a checked configuration. */
-import type { BodySettings } from '../core/ledger/call-bodies.ts'
+import type { BodySettings } from '../core/ledger/stored-bodies.ts'
 import type { Config } from './sections/file.ts'
 import { retentionMs } from './retention.ts'
 

@@ -3,7 +3,7 @@ import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Reply } from './answer.ts'
 import type { CacheHit, ReplyWatch } from './cache/cache-settings.ts'
 import type { BatchAmount, BudgetCharge, BudgetReservation, ScopeReservation } from './tenancy/budget-charge.ts'
-import type { CallRecorder } from './ledger/call-bodies.ts'
+import type { CallBodyCollector } from './ledger/stored-bodies.ts'
 import type { Caller } from './caller.ts'
 import type { ChatEvent } from './hub/chat.ts'
 import type { Deployment } from './deployment.ts'
@@ -178,7 +178,7 @@ export interface Call {
   /** Sees the reply of an upstream on its way to the client; undefined = nothing does. */
   watch: ReplyWatch | undefined
   /** Stores what is said; undefined = nothing does. */
-  recorder: CallRecorder | undefined
+  bodyCollector: CallBodyCollector | undefined
   /** How it was answered without an upstream of its own; empty = it was not, or by a policy of another kind. */
   cacheHit: CacheHit
   /** What the answer cost when it was made, of a call with a `cacheHit`; null = not known. Nano-dollars. */

@@ -1,7 +1,7 @@
 /** Frozen settings. A reload makes a new object; open calls keep theirs. */
 import type { CacheSettings } from './cache/cache-settings.ts'
 import type { AgentSettings } from './agents.ts'
-import type { BodySettings } from './ledger/call-bodies.ts'
+import type { BodySettings } from './ledger/stored-bodies.ts'
 import type { BudgetSettings } from './tenancy/budgets.ts'
 import type { PriceAdjustmentSettings } from './usage/price-terms.ts'
 import type { UsageExportSettings } from './ledger/usage-export.ts'

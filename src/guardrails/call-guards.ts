@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { noCacheControls } from '../core/cache/cache-settings.ts'
 import type { BudgetCheck } from '../core/tenancy/budget-check.ts'
-import type { CallRecorder } from '../core/ledger/call-bodies.ts'
+import type { CallBodyCollector } from '../core/ledger/stored-bodies.ts'
 import type { Call } from '../core/call.ts'
 import type { ChatRequest, Part } from '../core/hub/chat.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -151,7 +151,7 @@ export class CallGuards {
     const guarded = this.#calls.get(call)
     if (!guarded || guarded.placeholders.isEmpty || call.isBatchLine) return undefined
     const restore = new TextFilter(guarded.placeholders.scanner(), (_, found) => guarded.placeholders.valueOf(found))
-    return call.recorder ? recordedBefore(restore, call.recorder) : restore
+    return call.bodyCollector ? collectedBefore(restore, call.bodyCollector) : restore
   }
 
   /** Of operations whose answers have texts, but no events. */
@@ -161,7 +161,7 @@ export class CallGuards {
     const scanner = scannerOf(guarded.guardrails, 'post_call')
     const judges = guarded.judgesOf('post_call')
     const { placeholders } = guarded
-    if (!placeholders.isEmpty) call.recorder?.omitAnswer()
+    if (!placeholders.isEmpty) call.bodyCollector?.omitAnswer()
     if (!scanner && judges.length === 0 && placeholders.isEmpty) return undefined
     const restored = (texts: readonly string[]): readonly string[] => {
       if (placeholders.isEmpty) return texts
@@ -178,10 +178,10 @@ export class CallGuards {
 }
 
 /** What is stored of an answer is what it was before the client's values came back. */
-function recordedBefore(restore: AnswerFilter, recorder: CallRecorder): AnswerFilter {
+function collectedBefore(restore: AnswerFilter, collector: CallBodyCollector): AnswerFilter {
   return {
     event(event) {
-      recorder.masked([event])
+      collector.masked([event])
       return restore.event(event)
     },
     end: () => restore.end(),

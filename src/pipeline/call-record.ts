@@ -80,7 +80,7 @@ class Progress implements CallProgress {
 export class CallRecord implements Call {
   declare guardrails: Call['guardrails']
   declare watch: Call['watch']
-  declare recorder: Call['recorder']
+  declare bodyCollector: Call['bodyCollector']
   declare upload: Call['upload']
   declare namedFiles: Call['namedFiles']
   declare guardrailOutcomes: Call['guardrailOutcomes']

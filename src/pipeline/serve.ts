@@ -115,7 +115,7 @@ class ServedCall implements BodyReader, AdmissionReceiver, ReplyReceiver {
           : { ...reply, body: new PolicyAnswerStream(body, control, reply.status) }
       if (whole) control.settle('success', reply.status)
       const seen = call.watch === undefined || call.progress.attempts === 0 ? own : call.watch.replied(own)
-      this.#end(respond(this.#at.parts, call, call.recorder?.replied(seen) ?? seen))
+      this.#end(respond(this.#at.parts, call, call.bodyCollector?.replied(seen) ?? seen))
     } catch (thrown) {
       this.failed(thrown)
     }
@@ -136,7 +136,7 @@ class ServedCall implements BodyReader, AdmissionReceiver, ReplyReceiver {
     }
     if (reply) {
       control.settle('success', reply.status, error)
-      return this.#end(respond(parts, call, call.recorder?.replied(reply) ?? reply))
+      return this.#end(respond(parts, call, call.bodyCollector?.replied(reply) ?? reply))
     }
     control.settle(error.kind === 'client-closed' ? 'client_closed' : 'error', error.status, error)
     this.#end(respondError(parts, call, error))

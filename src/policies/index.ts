@@ -61,8 +61,8 @@ export interface AdmissionParts {
   readonly cache: AnswerCache
   /** See `guardrails/policies.ts`. */
   readonly guardrails: readonly Policy[]
-  /** See `recording/policy.ts`. */
-  readonly recording: Policy
+  /** See `stored-bodies/policy.ts`. */
+  readonly storedBodies: Policy
   /** Policies of the program that starts the gateway; `createAdmission` shows their place. */
   readonly own: readonly Policy[]
   /** A request was refused for its key. */
@@ -107,7 +107,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     // Policies that read or change requests and answers.
     ...parts.guardrails,
     ...parts.own,
-    parts.recording,
+    parts.storedBodies,
     answerCache(parts.cache),
 
     embeddingInputs(),

@@ -1,5 +1,5 @@
 /** Metrics of stored bodies. */
-import type { BodyCounts } from '../core/ledger/call-bodies.ts'
+import type { BodyCounts } from '../core/ledger/stored-bodies.ts'
 import type { Exposition } from './exposition.ts'
 
 /** Nothing is shown while no call was to be stored. */

@@ -4,7 +4,7 @@
  */
 import type { OutboxState } from '../core/ledger/usage-outbox.ts'
 import type { CacheCounts } from '../core/cache/cache-settings.ts'
-import type { BodyCounts } from '../core/ledger/call-bodies.ts'
+import type { BodyCounts } from '../core/ledger/stored-bodies.ts'
 import type { Settlement } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { FaultKind } from '../core/errors.ts'

@@ -1,6 +1,6 @@
 /** A group of endpoints that is loaded at the first request for one of them. */
 import type { Endpoint } from '../../core/endpoint.ts'
-import { callBodyEndpoints } from '../spend/call-bodies.ts'
+import { callBodyEndpoints } from '../spend/stored-bodies.ts'
 import { spendEvents } from '../spend/spend-events.ts'
 import { spendLogs } from '../spend/spend-logs.ts'
 import { activityEndpoints } from '../spend/activity.ts'

@@ -8,7 +8,7 @@ import type {
   CallBodies,
   CallOwner,
   FoundBodies,
-} from '../../core/ledger/call-bodies.ts'
+} from '../../core/ledger/stored-bodies.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { ChangeActor } from '../../core/tenancy/change-actor.ts'
 import type { VisibleUsage } from '../../core/ledger/usage-report.ts'

@@ -1,5 +1,5 @@
 /** The messages between the main thread and the thread that stores bodies. */
-import type { BodyLoss, CallBodies } from '../../core/ledger/call-bodies.ts'
+import type { BodyLoss, CallBodies } from '../../core/ledger/stored-bodies.ts'
 import type { OpenedFile } from '../../platform/sqlite-file-guard.ts'
 import type { WriteTurns } from '../database/write-turns.ts'
 import type { SharedPriority } from '../../platform/thread-priority.ts'

@@ -1,6 +1,6 @@
 /** Rows of `call_bodies`: what was said is packed and encrypted in them, under the id of its call. */
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib'
-import type { CallBodies, CallOwner, CallContent } from '../../core/ledger/call-bodies.ts'
+import type { CallBodies, CallOwner, CallContent } from '../../core/ledger/stored-bodies.ts'
 import type { KeyRing } from '../../lib/encryption.ts'
 import { dayMs } from '../../lib/clock.ts'
 

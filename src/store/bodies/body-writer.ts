@@ -1,5 +1,5 @@
 /** The work of the thread that stores bodies: packs and encrypts them, and writes them to the database in batches. */
-import type { BodyLoss } from '../../core/ledger/call-bodies.ts'
+import type { BodyLoss } from '../../core/ledger/stored-bodies.ts'
 import { adoptTurns, letOthersWrite } from '../database/write-turns.ts'
 import { ownPriority } from '../../platform/thread-priority.ts'
 import { isOfStatement, openDatabase } from '../database/open.ts'

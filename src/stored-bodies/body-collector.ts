@@ -2,7 +2,13 @@
 import type { AnswerSink, AnswerStream, Reply } from '../core/answer.ts'
 import { StreamReader } from '../core/dialects/answer-reader.ts'
 import type { AnswerDialects } from '../core/dialects/answer-reader.ts'
-import type { BodySettings, BodySink, CallRecorder, CallContent, StoredBody } from '../core/ledger/call-bodies.ts'
+import type {
+  BodySettings,
+  BodySink,
+  CallBodyCollector,
+  CallContent,
+  StoredBody,
+} from '../core/ledger/stored-bodies.ts'
 import type { Call, Settlement } from '../core/call.ts'
 import type { ChatEvent, ChatRequest } from '../core/hub/chat.ts'
 import { ledgerIntent } from '../core/ledger/ledger-columns.ts'
@@ -11,8 +17,8 @@ import { storedBody, storedHeaders } from './stored-text.ts'
 import { utf8Bytes } from '../lib/text.ts'
 import { exactText } from '../lib/json/exact-json.ts'
 
-/** What recorders work with. */
-export interface RecorderParts {
+/** What collectors of bodies work with. */
+export interface CollectorParts {
   readonly sink: BodySink
   /** Dialects whose streams are put together again; those of others are stored as they are. */
   readonly dialects: AnswerDialects
@@ -35,8 +41,8 @@ interface StreamText {
 }
 
 /** Hands over what was said exactly once, or nothing. */
-export class Recorder implements CallRecorder {
-  readonly #parts: RecorderParts
+export class BodyCollector implements CallBodyCollector {
+  readonly #parts: CollectorParts
   readonly #call: Call
   readonly #settings: BodySettings
   readonly #request: CallContent['request']
@@ -48,14 +54,14 @@ export class Recorder implements CallRecorder {
   #isDone = false
 
   /** undefined = there is no room for it. */
-  static start(parts: RecorderParts, call: Call, settings: BodySettings): Recorder | undefined {
+  static start(parts: CollectorParts, call: Call, settings: BodySettings): BodyCollector | undefined {
     const request = requestOf(parts, call, settings)
     const held = request.text.length
-    return parts.sink.hold(held, settings) ? new Recorder(parts, call, { settings, request, held }) : undefined
+    return parts.sink.hold(held, settings) ? new BodyCollector(parts, call, { settings, request, held }) : undefined
   }
 
   private constructor(
-    parts: RecorderParts,
+    parts: CollectorParts,
     call: Call,
     given: { readonly settings: BodySettings; readonly request: CallContent['request']; readonly held: number },
   ) {
@@ -205,7 +211,7 @@ export class Recorder implements CallRecorder {
   }
 }
 
-function requestOf(parts: RecorderParts, call: Call, { bytesMax }: BodySettings): CallContent['request'] {
+function requestOf(parts: CollectorParts, call: Call, { bytesMax }: BodySettings): CallContent['request'] {
   const headers = storedHeaders(call.headers)
   const isChanged = call.edits.length > 0
   const body = isChanged ? changedBody(parts, call) : (call.body?.bytes ?? '')
@@ -214,7 +220,7 @@ function requestOf(parts: RecorderParts, call: Call, { bytesMax }: BodySettings)
 }
 
 /** The request as policies have left it: never what they took out. */
-function changedBody(parts: RecorderParts, call: Call): string {
+function changedBody(parts: CollectorParts, call: Call): string {
   const input = call.input()
   if (input.kind === 'chat') {
     try {
@@ -229,30 +235,30 @@ function changedBody(parts: RecorderParts, call: Call): string {
 /** A stream whose pieces are seen after the client has them. */
 class RecordedStream implements AnswerStream {
   readonly #source: AnswerStream
-  readonly #recorder: Recorder
+  readonly #collector: BodyCollector
 
-  constructor(source: AnswerStream, recorder: Recorder) {
+  constructor(source: AnswerStream, collector: BodyCollector) {
     this.#source = source
-    this.#recorder = recorder
+    this.#collector = collector
   }
 
   pipe(sink: AnswerSink): void {
-    const recorder = this.#recorder
+    const collector = this.#collector
     this.#source.pipe({
       get full() {
         return sink.full
       },
       write(piece) {
         sink.write(piece)
-        recorder.piece(piece)
+        collector.piece(piece)
       },
       end() {
         sink.end()
-        recorder.streamEnded()
+        collector.streamEnded()
       },
       abort() {
         sink.abort()
-        recorder.streamEnded()
+        collector.streamEnded()
       },
     })
   }
@@ -263,6 +269,6 @@ class RecordedStream implements AnswerStream {
 
   cancel(): void {
     this.#source.cancel()
-    this.#recorder.streamEnded()
+    this.#collector.streamEnded()
   }
 }

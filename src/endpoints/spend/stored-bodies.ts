@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
 import { keyName } from '../../access/fields/checks.ts'
-import type { BodiesOf, FoundBodies, StoredBody } from '../../core/ledger/call-bodies.ts'
+import type { BodiesOf, FoundBodies, StoredBody } from '../../core/ledger/stored-bodies.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'

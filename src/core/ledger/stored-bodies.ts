@@ -107,7 +107,7 @@ export interface FoundBodies extends CallOwner {
 }
 
 /** Takes part in one call that is stored. Must not throw. */
-export interface CallRecorder {
+export interface CallBodyCollector {
   /** The reply on its way to the client, once; what is returned goes on. */
   replied(reply: Reply): Reply
   /** Events of the answer before a client's own values are put back into it: they are stored in place of the reply. */

@@ -1,26 +1,26 @@
-/** Decides which calls are stored, and lets a recorder take part in them. Others pay a few comparisons. */
-import type { BodySettings } from '../core/ledger/call-bodies.ts'
+/** Decides which calls are stored, and lets a collector of bodies take part in them. Others pay a few comparisons. */
+import type { BodySettings } from '../core/ledger/stored-bodies.ts'
 import type { Call } from '../core/call.ts'
 import type { Policy } from '../core/policy.ts'
-import { Recorder } from './recorder.ts'
-import type { RecorderParts } from './recorder.ts'
+import { BodyCollector } from './body-collector.ts'
+import type { CollectorParts } from './body-collector.ts'
 
 /**
  * Behind all policies that read or change the request: a call that one of them refuses is not stored, and what they
  * have masked is stored masked. Before the cache, whose answers are stored as others are.
  */
-export function recordBodies(parts: RecorderParts): Policy {
+export function storeBodies(parts: CollectorParts): Policy {
   return {
     name: 'record-bodies',
     stage: 'body',
     dryRun: false,
     admit(call) {
       const { bodies } = call.models.settings
-      if (bodies.isOn !== false && isStored(call, bodies)) call.recorder = Recorder.start(parts, call, bodies)
+      if (bodies.isOn !== false && isStored(call, bodies)) call.bodyCollector = BodyCollector.start(parts, call, bodies)
     },
     settled(settlement) {
-      const { recorder } = settlement.call
-      if (recorder instanceof Recorder) recorder.settled(settlement)
+      const { bodyCollector } = settlement.call
+      if (bodyCollector instanceof BodyCollector) bodyCollector.settled(settlement)
     },
   }
 }

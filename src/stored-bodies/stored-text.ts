@@ -1,5 +1,5 @@
 /** Bodies as texts of a bounded length. */
-import type { StoredBody } from '../core/ledger/call-bodies.ts'
+import type { StoredBody } from '../core/ledger/stored-bodies.ts'
 
 /** Bytes of these types are text. */
 const textTypes = /^text\/|[/+](?:json|xml|yaml|x-ndjson|jsonl|javascript)\b/i
