@@ -1,6 +1,6 @@
 /**
- * `npm run decisions-page`: writes docs/decisions/README.md, the index of all records with their status. A test compares
- * both.
+ * `npm run decisions-page`: writes docs/decisions/README.md, the index of all records with their status. A test
+ * compares both.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -18,8 +18,8 @@ const folder = resolve(import.meta.dir, '../docs/decisions')
 
 const head = `# Decisions
 
-Written by \`npm run decisions-page\` from the first lines of each record; do not edit it by hand. A record says what was
-decided when it was made, and why. Its status says what of it holds today: a later record that reverses one is named
+Written by \`npm run decisions-page\` from the first lines of each record; do not edit it by hand. A record says what
+was decided when it was made, and why. Its status says what of it holds today: a later record that reverses one is named
 there.
 
 | decision | status |

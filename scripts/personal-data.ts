@@ -215,8 +215,8 @@ same form. Names of persons and places have no form: they need a guardrail of th
 ([guardrails](guardrails.md)). Sentences and rules have the same authors: the table shows that nothing gets worse, not
 how the rules do on texts of strangers. Numbers of strangers are in the tests: valid and invalid national numbers of 29
 kinds by python-stdnum, the examples of 89 countries in SWIFT's registry of IBANs, and those of 245 countries in
-libphonenumber (\`src/guardrails/personal-data/*.test.ts\`). All valid ones are found, but for 14 local telephone numbers
-that are short or have other signs.
+libphonenumber (\`src/guardrails/personal-data/*.test.ts\`). All valid ones are found, but for 14 local telephone
+numbers that are short or have other signs.
 `
 
 function count(

@@ -202,7 +202,10 @@ async function startGateway() {
       () => false,
     ))
   ) {
-    if (performance.now() > endMs) throw new Error('the gateway did not start')
+    if (performance.now() > endMs) {
+      child.kill()
+      throw new Error('the gateway did not start')
+    }
     await Bun.sleep(100)
   }
   return {

@@ -338,7 +338,9 @@ export interface Settlement {
   readonly usedByModel: ReadonlyMap<string, ModelUse> | undefined
   /** It is the end of a batch; undefined = it is not. */
   readonly batchEnd: EndedBatch | undefined
-  /** What it is charged in budgets; undefined = nothing. Set by the policies that charge, before the ledger has a row. */
+  /**
+   * What it is charged in budgets; undefined = nothing. Set by the policies that charge, before the ledger has a row.
+   */
   charge: BudgetCharge | undefined
   /** What counts in the scopes of single models. Set with `charge`. */
   ownUses: OwnUses | undefined

@@ -79,8 +79,8 @@ export class SseSplitter implements FrameSplitter {
 }
 
 /**
- * Holds the bytes of a stream until an event of it is whole, for relays that pass bytes as they are. Lines that end with
- * CR alone end with LF then.
+ * Holds the bytes of a stream until an event of it is whole, for relays that pass bytes as they are. Lines that end
+ * with CR alone end with LF then.
  */
 export class WholeEvents {
   readonly #bytesMax: number

@@ -1,6 +1,6 @@
 /**
- * Typed words for JSON Schemas (draft 2020-12, as OpenAPI 3.1 has them): the TypeScript type of a value follows from its
- * schema, so that no interface repeats it.
+ * Typed words for JSON Schemas (draft 2020-12, as OpenAPI 3.1 has them): the TypeScript type of a value follows from
+ * its schema, so that no interface repeats it.
  */
 
 declare const value: unique symbol
@@ -43,8 +43,8 @@ export const dateTime: Schema<string> = { type: 'string', format: 'date-time' }
 export const bytes: Schema<string> = { type: 'string', contentMediaType: 'application/octet-stream' }
 
 /**
- * A reference to a schema that stands under this name in `#/components/schemas/`. `make` runs when the document is made:
- * until then the schema costs a function.
+ * A reference to a schema that stands under this name in `#/components/schemas/`. `make` runs when the document is
+ * made: until then the schema costs a function.
  */
 export const named = <T>(name: string, make: () => Schema<T>): Schema<T> => ({
   $ref: `#/components/schemas/${name}`,

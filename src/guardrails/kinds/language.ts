@@ -1,4 +1,7 @@
-/** The language of a text, as eld tells it by pieces of words (https://github.com/nitotm/efficient-language-detector-js). */
+/**
+ * The language of a text, as eld tells it by pieces of words (https://github.com/nitotm/efficient-language-detector-
+ * js).
+ */
 import { GuardrailProblem } from '../check.ts'
 import type { Check, CheckParts, Judgement } from '../check.ts'
 import type { GuardrailParams } from '../params.ts'

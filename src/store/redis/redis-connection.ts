@@ -1,4 +1,6 @@
-/** Connections to Redis. The platform's client has no time limits, and its queue sends commands long after their time. */
+/**
+ * Connections to Redis. The platform's client has no time limits, and its queue sends commands long after their time.
+ */
 import { createHash } from 'node:crypto'
 import { RedisClient } from 'bun'
 
