@@ -11,6 +11,7 @@ import { configSchema } from '../src/config/sections/file.ts'
 export interface KeySchema {
   readonly type?: string | readonly string[]
   readonly description?: string
+  readonly default?: unknown
   readonly examples?: readonly unknown[]
   readonly enum?: readonly unknown[]
   readonly const?: unknown
@@ -23,7 +24,7 @@ export interface KeySchema {
 }
 
 /** As `modelgate config schema` prints it. */
-export const fileSchema = z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as KeySchema
+export const fileSchema = z.toJSONSchema(configSchema(), { io: 'input', unrepresentable: 'any' }) as KeySchema
 
 const sections: readonly (readonly [title: string, path: readonly string[]])[] = [
   ['The file', []],
@@ -57,13 +58,14 @@ const sections: readonly (readonly [title: string, path: readonly string[]])[] =
 
 const head = `# Configuration
 
-Written by \`npm run configuration-page\` from the schema in \`src/config/sections/file.ts\`; do not edit it by hand.
+Written by \`npm run configuration-page\` from the declarations in \`src/config/sections\`; do not edit it by hand.
 
 \`modelgate check config.yaml\` reports every mistake with line and column, \`modelgate config schema\` prints a
 JSON Schema for editors. A value may be \`os.environ/NAME\`, or hold \`\${NAME}\` or \`\${NAME:-default}\`.
 LiteLLM's names are read as well: \`litellm_params\` is \`proxy_params\`, \`litellm_settings\` is
 \`settings\`. LiteLLM's keys without a function here are warnings that say what to do instead, and
 mistakes where they restrict.
+A key without a default is off, or without a limit, where its meaning does not say otherwise.
 Prices may stand in \`proxy_params\` or in \`model_info\`; the former win.
 `
 
@@ -83,9 +85,10 @@ function keyTable({ properties = {} }: KeySchema): string {
   const rows = Object.entries(properties).map(([key, one]) => {
     const example = one.examples?.[0]
     const shown = example === undefined ? '' : `\`${key}: ${yamlOf(example)}\``
-    return `| \`${key}\` | ${cell(one.description ?? '')} | ${cell(taken(one))} | ${shown} |`
+    const byDefault = one.default === undefined ? '' : `\`${yamlOf(one.default)}\``
+    return `| \`${key}\` | ${cell(one.description ?? '')} | ${cell(taken(one))} | ${byDefault} | ${shown} |`
   })
-  return ['| key | meaning | takes | example |', '|---|---|---|---|', ...rows, ''].join('\n')
+  return ['| key | meaning | takes | default | example |', '|---|---|---|---|---|', ...rows, ''].join('\n')
 }
 
 const cell = (text: string): string => text.replaceAll('|', '\\|')

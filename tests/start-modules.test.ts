@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import ts from 'typescript'
 
 const source = join(import.meta.dir, '../src')
 const transpiler = new Bun.Transpiler({ loader: 'ts' })
@@ -23,6 +24,29 @@ test('neither YAML nor the schema of the configuration file is loaded by a gatew
   expect(parts.filter(one => gateway.has(one))).toEqual([])
   expect(parts.slice(0, 3).filter(one => !loadedWith('config/reading/config-worker.ts').has(one))).toEqual([])
 })
+
+test('the declarations of keys, which a gateway loads, make their schemas when a file is read', () => {
+  const gateway = loadedWith('cli/serve.ts')
+  const declarations = [...gateway].filter(one => one.startsWith('config/sections/') || one === 'guardrails/params.ts')
+  expect(declarations.length).toBeGreaterThan(20)
+  const made = declarations.flatMap(module => {
+    const tree = ts.createSourceFile(module, readFileSync(join(source, module), 'utf8'), ts.ScriptTarget.Latest)
+    return callsAtLoading(tree).filter(call => /^z\./.test(call))
+  })
+  expect(made).toEqual([])
+})
+
+/** What is called while a module is loaded: outside of functions. */
+function callsAtLoading(tree: ts.SourceFile): string[] {
+  const found: string[] = []
+  const look = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node)) return
+    if (ts.isCallExpression(node)) found.push(node.expression.getText(tree))
+    ts.forEachChild(node, look)
+  }
+  look(tree)
+  return found
+}
 
 test('what counts limits over Redis is not loaded without a Redis', () => {
   const gateway = loadedWith('cli/serve.ts')

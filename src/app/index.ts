@@ -1,6 +1,7 @@
 /** The composition root: the only place that connects all rooms. */
 import type { RunningServer, ServeOptions } from '../config/serve-options.ts'
 import { SecretSources } from '../config/secret-sources.ts'
+import { madeByApiKeys } from '../config/sections/made-by-api.ts'
 import { openSettings } from '../config/settings-source.ts'
 import type { SettingsSource } from '../config/settings-source.ts'
 import { countModels } from '../config/model-counts.ts'
@@ -151,8 +152,6 @@ async function serveStore(serving: ServerParts): Promise<RunningServer> {
   }
 }
 
-const refreshSecondsDefault = 300
-
 /** Reads secrets that are kept elsewhere: those that are new, and from `start` on all of them from time to time. */
 function refreshSecrets(source: SettingsSource, logger: Logger) {
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -167,7 +166,8 @@ function refreshSecrets(source: SettingsSource, logger: Logger) {
     )
   const plan = () => {
     if (stopped) return
-    const seconds = source.config().general_settings?.secret_refresh_seconds ?? refreshSecondsDefault
+    const seconds =
+      source.config().general_settings?.secret_refresh_seconds ?? madeByApiKeys.secret_refresh_seconds.default
     timer = setTimeout(() => void read('all').finally(plan), seconds * 1000)
     timer.unref()
   }

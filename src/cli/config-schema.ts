@@ -10,7 +10,7 @@ const furtherPrices =
 
 /** As the command prints it. */
 export const editorSchema = () =>
-  z.toJSONSchema(configSchema, {
+  z.toJSONSchema(configSchema(), {
     io: 'input',
     unrepresentable: 'any',
     override({ jsonSchema }) {

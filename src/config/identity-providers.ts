@@ -6,10 +6,12 @@ import type {
   ProviderEndpoints,
   TokenSettings,
 } from '../core/sign-in/identity-providers.ts'
+import { schemaOf, valueSchema, withDefaults } from '../core/setting-keys.ts'
+import type { Filled } from '../core/setting-keys.ts'
 import type { ProxyRules } from '../core/transport.ts'
 import { Secret } from '../lib/secret.ts'
 import type { Environment } from './environment.ts'
-import { identitySettings } from './sections/identity.ts'
+import { identityKeys, providerKeys, tokenKeys } from './sections/identity.ts'
 import type { WrittenProvider, WrittenTokens } from './sections/identity.ts'
 import type { Config } from './sections/file.ts'
 
@@ -20,9 +22,6 @@ export interface IdentityReading {
   readonly warnings: readonly string[]
 }
 
-const scopeDefault = 'openid email profile'
-const clockToleranceSecondsDefault = 30
-const keysMaxAgeSecondsDefault = 600
 /** Tenants of Microsoft's whose applications every account may sign in to. */
 const publicTenants: ReadonlySet<string> = new Set(['common', 'organizations', 'consumers'])
 const googleIssuer = 'https://accounts.google.com'
@@ -181,7 +180,7 @@ function generic(environment: Environment): CheckedProvider | undefined {
 
 /** What the environment gives passes the checks of the file. */
 function checked(written: CheckedProvider, { mistakes }: Findings): CheckedProvider[] {
-  const read = identitySettings.sso.safeParse([written.provider])
+  const read = valueSchema(identityKeys.sso).safeParse([written.provider])
   if (read.success) return [written]
   const prefix = written.provider.name.toUpperCase()
   for (const { path, message } of read.error.issues)
@@ -189,7 +188,8 @@ function checked(written: CheckedProvider, { mistakes }: Findings): CheckedProvi
   return []
 }
 
-function providerOf({ provider: one, isPublic = false }: CheckedProvider, domains: readonly string[], found: Findings) {
+function providerOf({ provider, isPublic = false }: CheckedProvider, domains: readonly string[], found: Findings) {
+  const one = withDefaults(providerKeys, provider)
   const emailDomains = one.allowed_email_domains?.map(domain => domain.toLowerCase()) ?? domains
   const isOpen = (isPublic || one.issuer === googleIssuer) && emailDomains.length === 0
   if (isOpen && one.create_users === undefined)
@@ -204,10 +204,10 @@ function providerOf({ provider: one, isPublic = false }: CheckedProvider, domain
     clientId: one.client_id,
     clientSecret: one.client_secret === undefined ? null : new Secret(one.client_secret),
     clientAuthentication: one.token_endpoint_auth_method ?? null,
-    scope: one.scope ?? scopeDefault,
+    scope: one.scope,
     endpoints: endpointsOf(one),
-    clockToleranceSeconds: one.clock_tolerance ?? clockToleranceSecondsDefault,
-    trustsEmail: one.trust_email ?? false,
+    clockToleranceSeconds: one.clock_tolerance,
+    trustsEmail: one.trust_email,
     emailDomains,
     createsUsers: one.create_users ?? !isOpen,
     claims: claimsOf(one),
@@ -224,11 +224,11 @@ function endpointsOf(one: WrittenProvider): ProviderEndpoints {
   }
 }
 
-function claimsOf(one: WrittenProvider): ClaimMapping {
+function claimsOf(one: Filled<typeof providerKeys>): ClaimMapping {
   return {
-    subject: one.user_id_claim ?? 'sub',
-    email: one.email_claim ?? 'email',
-    name: one.name_claim ?? 'name',
+    subject: one.user_id_claim,
+    email: one.email_claim,
+    name: one.name_claim,
     role: one.role_claim ?? null,
     roles: one.roles ?? {},
     team: one.team_claim ?? null,
@@ -269,21 +269,22 @@ function tokensOf(
     ['issuer', issuer],
     ['jwks_uri', keysUrl],
   ] as const) {
-    const problem = value && identitySettings.jwt_auth.safeParse({ [key]: value }).error?.issues[0]?.message
+    const problem = value && schemaOf(tokenKeys).safeParse({ [key]: value }).error?.issues[0]?.message
     if (problem) mistakes.push(`${key === 'issuer' ? 'JWT_ISSUER' : 'JWT_PUBLIC_KEY_URL'} ${problem}`)
   }
   return issuer && audiences.length > 0 ? tokenSettings(given, { issuer, audiences, keysUrl: keysUrl ?? null }) : null
 }
 
 function tokenSettings(
-  given: WrittenTokens,
+  written: WrittenTokens,
   named: Pick<TokenSettings, 'issuer' | 'audiences' | 'keysUrl'>,
 ): Unmatched<TokenSettings> {
+  const given = withDefaults(tokenKeys, written)
   const domain = given.user_allowed_email_domain
   return {
     ...named,
-    keysMaxAgeMs: (given.public_key_ttl ?? keysMaxAgeSecondsDefault) * 1000,
-    clockToleranceSeconds: given.clock_tolerance ?? clockToleranceSecondsDefault,
+    keysMaxAgeMs: given.public_key_ttl * 1000,
+    clockToleranceSeconds: given.clock_tolerance,
     subjectIsUserId: given.user_id_jwt_field !== undefined,
     defaultTeam: given.team_id_default ?? null,
     serviceAccounts: (given.service_accounts ?? []).map(one => ({
@@ -291,14 +292,14 @@ function tokenSettings(
       claims: requiredOf(one.claims),
       teamId: one.team_id,
     })),
-    trustsEmail: given.trust_email ?? false,
-    acceptsIdTokens: given.accept_id_tokens ?? false,
+    trustsEmail: given.trust_email,
+    acceptsIdTokens: given.accept_id_tokens,
     emailDomains: domain === undefined ? [] : [domain.toLowerCase()],
-    createsUsers: given.user_id_upsert ?? false,
+    createsUsers: given.user_id_upsert,
     claims: {
-      subject: given.user_id_jwt_field ?? 'sub',
-      email: given.user_email_jwt_field ?? 'email',
-      name: 'name',
+      subject: given.user_id_jwt_field ?? providerKeys.user_id_claim.default,
+      email: given.user_email_jwt_field,
+      name: providerKeys.name_claim.default,
       role: null,
       roles: {},
       team: given.team_ids_jwt_field ?? given.team_id_jwt_field ?? null,

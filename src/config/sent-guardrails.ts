@@ -3,12 +3,13 @@ import { secretMask } from '../core/objects/configured-objects.ts'
 import type { CheckedModel, ConfiguredObject, GuardrailEntry } from '../core/objects/configured-objects.ts'
 import { unprocessable } from '../core/errors.ts'
 import type { GuardrailSettings } from '../core/guardrails.ts'
+import { schemaOf } from '../core/setting-keys.ts'
 import { problemsIn } from '../core/schema-problems.ts'
 import { guardrailProblem } from '../guardrails/compile.ts'
-import { guardrailName, guardrailParams, guardrailSecrets } from '../guardrails/params.ts'
+import { guardrailKeys, guardrailName, guardrailSecrets } from '../guardrails/params.ts'
 import type { GuardrailParams } from '../guardrails/params.ts'
 import { Secret } from '../lib/secret.ts'
-import { guardrailOf } from './guardrails.ts'
+import { guardrailOf } from './sections/guardrails.ts'
 
 const known = new WeakMap<ConfiguredObject, GuardrailSettings | { readonly problem: string }>()
 
@@ -22,7 +23,7 @@ export function sentGuardrail(object: ConfiguredObject): GuardrailSettings | { r
 function readObject({ id, name, body, secrets, problem }: ConfiguredObject): ReturnType<typeof sentGuardrail> {
   if (problem !== undefined) return { problem }
   const hidden = secrets === null ? {} : (JSON.parse(secrets.reveal()) as Record<string, unknown>)
-  const checked = guardrailParams.safeParse({ ...(body.params as object), ...hidden })
+  const checked = schemaOf(guardrailKeys).safeParse({ ...(body.params as object), ...hidden })
   if (!checked.success) return { problem: checked.error.issues[0]?.message ?? 'it cannot be read' }
   const info = (body.info ?? {}) as Record<string, unknown>
   const settings = guardrailOf({ id, name, params: checked.data, info, origin: 'db' })
@@ -49,7 +50,7 @@ export function checkedGuardrail(
   { name, params: sent, info, keepsSecrets = false }: GuardrailEntry,
   before: ConfiguredObject | undefined,
 ): Pick<CheckedModel, 'body' | 'secrets'> {
-  const named = guardrailName.safeParse(name)
+  const named = guardrailName().safeParse(name)
   if (!named.success) throw wrong(['guardrail_name'], named.error.issues[0]!.message)
   const params = withoutNulls({ ...(keepsSecrets && secretsOf(before)), ...withKnownSecrets(sent, before) })
   for (const [field, value] of Object.entries(params))
@@ -58,10 +59,10 @@ export function checkedGuardrail(
         ['litellm_params', field],
         'refers to a variable of the gateway, which requests cannot; send the value',
       )
-  const checked = guardrailParams.safeParse(params)
+  const checked = schemaOf(guardrailKeys).safeParse(params)
   if (!checked.success)
     throw unprocessable(
-      problemsIn(checked.error.issues, params, 'body', Object.keys(guardrailParams.shape)).map(problem => ({
+      problemsIn(checked.error.issues, params, 'body', Object.keys(guardrailKeys)).map(problem => ({
         ...problem,
         loc: ['body', 'guardrail', 'litellm_params', ...problem.loc.slice(1)],
       })),

@@ -10,6 +10,9 @@ import type { Providers } from './models/deployments.ts'
 import { discoverModels, mayDiscover } from './models/local-servers.ts'
 import type { DiscoveredModel } from './models/local-servers.ts'
 import type { Config } from './sections/file.ts'
+import { generalKeys } from './sections/general.ts'
+import type { SettingKey } from '../core/setting-keys.ts'
+import { valueAt } from '../lib/json/json-values.ts'
 import { PriceWatch } from './prices/price-watch.ts'
 import type { ReloadReport } from './serve-options.ts'
 import type { ConfigReader, ConfigReading } from './reading/reading.ts'
@@ -279,19 +282,13 @@ async function readReferences(
   return secrets !== undefined && wanted.length > 0 && (await secrets.read(wanted, failed)).length > 0
 }
 
-/** Settings that are only read at start, with the environment variable that overrides each. */
-const readAtStart = [
-  ['master_key', 'MODELGATE_MASTER_KEY'],
-  ['database_url', 'DATABASE_URL'],
-] as const
-
-/** Names of start-only settings that changed since the start. */
+/** Names of settings that are only read at a start, and that changed since then. */
 function changedForStart(started: Config, now: Config, environment: Environment): string[] {
-  return readAtStart
-    .filter(
-      ([key, variable]) => !environment[variable] && started.general_settings?.[key] !== now.general_settings?.[key],
-    )
-    .map(([key]) => `general_settings.${key}`)
+  const valueIn = ({ general_settings: general }: Config, name: string) => valueAt(general, [name])
+  return Object.entries<SettingKey>(generalKeys).flatMap(([name, { isReadAtStart, winningVariable = '' }]) => {
+    const isChanged = isReadAtStart && !environment[winningVariable] && valueIn(started, name) !== valueIn(now, name)
+    return isChanged ? [`general_settings.${name}`] : []
+  })
 }
 
 /**

@@ -1,26 +1,14 @@
 /** Builds the settings from a checked configuration. */
 import type { Deployment } from '../core/deployment.ts'
-import type { FallbackLists, RouterSettings, Settings } from '../core/settings.ts'
-import { budgetSettingsOf, healthAlertsOf, newKeysOf, newUsersOf } from './budgets.ts'
-import { keyRotationOf } from './key-rotation.ts'
+import type { Settings } from '../core/settings.ts'
 import { buildDeployment, environmentDeployments, isEveryVendor, localDeployments } from './models/deployments.ts'
 import type { Environment } from './environment.ts'
-import { fileGuardrails } from './guardrails.ts'
 import type { BuildContext, EnvironmentOffer, Providers } from './models/deployments.ts'
 import { vendorOf } from '../providers/index.ts'
 import { discoveredDeployments } from './models/local-servers.ts'
 import type { DiscoveredModel } from './models/local-servers.ts'
 import { priceListVersion } from './prices/catalogue.ts'
-import { cacheSettingsOf } from './cache.ts'
-import { errorPoliciesOf, retriesGranted } from './error-policies.ts'
-import { routingStrategyOf } from './routing-strategy.ts'
-import { readPriceTerms } from './price-terms.ts'
-import { agentSettingsOf } from './agents.ts'
 import { readIdentitySettings } from './identity-providers.ts'
-import { bodySettingsOf } from './bodies.ts'
-import { retentionMs } from './retention.ts'
-import { usageExportOf } from './usage-export.ts'
-import { publicModelsOf } from './public-models.ts'
 import { entryProblems } from './checks/entry-checks.ts'
 import { accessGroups } from '../access/models/access-groups.ts'
 import { missingPriceWarnings } from './models/deployment-lists.ts'
@@ -28,9 +16,8 @@ import { pricesWithoutEffect } from './checks/price-entries.ts'
 import { ListedDeployments } from './models/listed-deployments.ts'
 import type { EntryContext, FileCredential } from './models/entry-context.ts'
 import { idMistakes, mistakeAt, modelAliasesOf, nameFindings } from './checks/name-checks.ts'
-import type { BuiltDeployments, FallbackField } from './checks/name-checks.ts'
+import type { BuiltDeployments } from './checks/name-checks.ts'
 import type { SecretSources } from './secret-sources.ts'
-import { readSignInSettings } from './sign-in.ts'
 import { ProxySettings } from './models/proxies.ts'
 import { operatorListInForce, useOperatorList } from './prices/catalogue.ts'
 import type { OperatorList } from './prices/operator-list.ts'
@@ -38,17 +25,26 @@ import { isAddress, readListFile } from './prices/price-source.ts'
 import type { PriceSettings } from './prices/price-source.ts'
 import { noReading } from './reading/reading.ts'
 import type { ConfigReading } from './reading/reading.ts'
+import { agentSettingsOf } from './sections/agents.ts'
+import { healthAlertsOf } from './sections/alerts.ts'
+import { budgetSettingsOf } from './sections/budgets.ts'
+import { cacheSettingsOf } from './sections/cache.ts'
 import type { Config } from './sections/file.ts'
-
-/** Room for two retries at the model of the call, and as many at a fallback. */
-const attemptsMaxDefault = 6
-const bodyMbDefault = 32
-const bodyMemoryMbDefault = 512
-const batchPollSecondsDefault = 60
-const storedObjectsDefault = 100_000
-const storedMbDefault = 1024
-/** No cooldown is longer (pipeline/routing/cooldown.ts). */
-const cooldownSecondsMax = 60
+import { gatewaySettingsOf } from './sections/general.ts'
+import { fileGuardrails } from './sections/guardrails.ts'
+import { keyRotationOf } from './sections/key-age.ts'
+import { ledgerRetentionOf } from './sections/ledger.ts'
+import { limitSettingsOf } from './sections/limits.ts'
+import { madeByApiSettingsOf } from './sections/made-by-api.ts'
+import { publicModelsOf } from './sections/model-hub.ts'
+import { newKeysOf, userSettingsOf } from './sections/new-keys.ts'
+import { readPriceTerms } from './sections/price-terms.ts'
+import { requestSettingsOf } from './sections/request-fields.ts'
+import { cooldownSecondsMax, filledRouter, retriesGranted, routerSettingsOf } from './sections/router.ts'
+import { readSignInSettings } from './sections/sign-in.ts'
+import { storageSettingsOf } from './sections/storage.ts'
+import { bodySettingsOf } from './sections/stored-bodies.ts'
+import { usageExportOf } from './sections/usage-export.ts'
 
 /** Settings, or every mistake. */
 export type SettingsReading = {
@@ -115,7 +111,7 @@ function buildAll(input: SettingsInput): SettingsReading {
   const built = buildDeployments(config, reading, { input: { ...input, environment }, mistakes, warnings, proxies })
   const deployments = [...built.entries.values(), ...built.others]
   const names = nameFindings(config, reading, built)
-  const guardrails = fileGuardrails(config.guardrails)
+  const guardrails = fileGuardrails(config)
   mistakes.push(...proxies.mistakes(deployments), ...idMistakes(reading, built))
   // Models that do not exist yet may be made by API.
   if (config.general_settings?.store_model_in_db) warnings.push(...names.mistakes)
@@ -134,7 +130,7 @@ function buildAll(input: SettingsInput): SettingsReading {
     missing: built.missing,
     signIn: signIn.settings,
     identity: identity.settings,
-    publicModels: publicModelsOf(config, reading),
+    publicModels: publicModelsOf(config.settings ?? {}, reading),
     file: input.file,
     warnings,
   })
@@ -184,79 +180,36 @@ function settingsOf(
   { deployments, missing, signIn, identity, publicModels, file, warnings }: SettingsParts,
 ): Settings {
   const { settings: common = {}, general_settings: general = {} } = config
-  const limits = common.default_internal_user_params ?? {}
   const aliases = modelAliasesOf(config)
   return {
     deployments,
     aliases: aliases.models,
     hiddenAliases: aliases.hidden,
     router: routerSettingsOf(config),
-    userLimits: {
-      requestsPerMinute: limits.rpm_limit ?? null,
-      tokensPerMinute: limits.tpm_limit ?? null,
-      parallelRequests: limits.max_parallel_requests ?? null,
-    },
-    newUsers: newUsersOf(common),
+    ...userSettingsOf(common),
     newKeys: newKeysOf(common),
     healthAlerts: healthAlertsOf(general),
     budgets: budgetSettingsOf(config),
     signIn,
     identity,
-    rateLimitCounts: general.rate_limit_counts ?? 'calls',
-    limitsWithoutRedis: general.limits_without_redis ?? 'share',
-    keysPerUser: general.max_keys_per_user ?? null,
+    ...limitSettingsOf(general),
     keyRotation: keyRotationOf(general),
-    headerPrefix: general.header_prefix ?? 'x-proxy',
+    ...gatewaySettingsOf(general),
     accessGroups: accessGroups(deployments),
-    storesModels: general.store_model_in_db ?? true,
+    ...madeByApiSettingsOf(general),
     publicModels,
     ...(missing && { notOffered: withoutOffered(missing, deployments), vendorOf }),
-    metricsRequireKey: general.require_auth_for_metrics_endpoint ?? false,
-    ...(general.response_retention_days !== undefined && {
-      responseRetentionMs: general.response_retention_days * 86_400_000,
-    }),
-    ...(general.chat_retention_days !== undefined && {
-      chatRetentionMs: general.chat_retention_days * 86_400_000,
-    }),
-    providerObjectIds: general.provider_object_ids ?? 'master_key',
-    defaultModels: {
-      moderation: general.moderation_model,
-      image_generation: general.image_generation_model,
-      files: general.files_model,
-    },
-    bodyBytesMax: Math.floor((general.max_request_size_mb ?? bodyMbDefault) * 1024 * 1024),
-    bodyMemoryBytesMax: Math.floor((general.max_body_memory_mb ?? bodyMemoryMbDefault) * 1024 * 1024),
-    storageQuota: storageQuota(general),
+    ...requestSettingsOf(general),
+    ...storageSettingsOf(general),
     priceListVersion: priceListVersion(),
     priceTerms: readPriceTerms(common),
     usageExport: usageExportOf(general),
-    ledgerRetention: {
-      rowsMs: retentionMs(general.maximum_spend_logs_retention_period),
-      sumsMs: retentionMs(general.maximum_daily_usage_retention_period),
-    },
+    ledgerRetention: ledgerRetentionOf(general),
     bodies: bodySettingsOf(general, common),
     cache: cacheSettingsOf(common),
     agents: agentSettingsOf(general),
-    batchPollMs: (general.batch_poll_seconds ?? batchPollSecondsDefault) * 1000,
     file: file ?? null,
     warnings,
-  }
-}
-
-function routerSettingsOf(config: Config): RouterSettings {
-  const { settings: common = {}, router_settings: router = {} } = config
-  return {
-    ...routingStrategyOf(router),
-    ...(router.enable_tag_filtering && {
-      tagFilter: { matches: router.tag_filtering_match_any === false ? 'all' : 'any' },
-    }),
-    retries: router.num_retries ?? common.num_retries ?? 2,
-    attemptsMax: router.max_attempts ?? attemptsMaxDefault,
-    // 0 is LiteLLM's word for a cooldown at the first failure.
-    allowedFails: Math.max(1, router.allowed_fails ?? common.allowed_fails ?? 3),
-    cooldownMs: Math.min(router.cooldown_time ?? common.cooldown_time ?? 5, cooldownSecondsMax) * 1000,
-    ...errorPoliciesOf(router),
-    ...fallbackLists(config),
   }
 }
 
@@ -270,17 +223,18 @@ function fileCredentials({ credential_list: list = [] }: Config, reading: Config
   return all.filter(one => reading.credentials.has(one.name))
 }
 
-function routerWarnings({ router_settings: router = {} }: Config, reading: ConfigReading): string[] {
-  const { max_attempts: attempts = attemptsMaxDefault, cooldown_time: cooldown = 0 } = router
+function routerWarnings(config: Config, reading: ConfigReading): string[] {
+  const { router_settings: given = {} } = config
+  const { max_attempts: attempts, enable_tag_filtering: filters } = filledRouter(config)
   const warnings: string[] = []
   const warn = (key: string, message: string) =>
     void warnings.push(mistakeAt(reading, ['router_settings', key], message))
-  for (const [key, retries] of retriesGranted(router))
+  for (const [key, retries] of retriesGranted(given))
     if (retries >= attempts)
       warn(key, `at most ${attempts} attempts are made for a call (\`max_attempts\`); raise that, or lower this`)
-  if (cooldown > cooldownSecondsMax)
+  if ((given.cooldown_time ?? 0) > cooldownSecondsMax)
     warn('cooldown_time', `counts as ${cooldownSecondsMax} seconds, after which one call probes the deployment`)
-  if (!router.enable_tag_filtering)
+  if (!filters)
     for (const { at, entry } of reading.entries ?? [])
       if (entry?.proxy_params.tags)
         warnings.push(
@@ -291,14 +245,6 @@ function routerWarnings({ router_settings: router = {} }: Config, reading: Confi
           ),
         )
   return warnings
-}
-
-function storageQuota(general: NonNullable<Config['general_settings']>): Settings['storageQuota'] {
-  const { max_stored_objects_per_key: objects, max_stored_mb_per_key: mb } = general
-  return {
-    objectsMax: objects === undefined ? storedObjectsDefault : objects,
-    bytesMax: mb === null ? null : Math.floor((mb ?? storedMbDefault) * 1024 * 1024),
-  }
 }
 
 /** Local servers are offered without a key of their provider. */
@@ -406,19 +352,4 @@ function sortedByPosition(mistakes: readonly string[]): string[] {
   }
   const positioned = mistakes.map(text => ({ text, position: positionOf(text) }))
   return positioned.sort((a, b) => a.position[0] - b.position[0] || a.position[1] - b.position[1]).map(one => one.text)
-}
-
-/** `router_settings` win over `settings`, and a list in `fallbacks` over `default_fallbacks`. */
-function fallbackLists({
-  settings: common = {},
-  router_settings: router = {},
-}: Config): Pick<RouterSettings, 'fallbacks' | 'contextWindowFallbacks' | 'contentPolicyFallbacks'> {
-  const merged = (field: FallbackField): FallbackLists =>
-    Object.fromEntries([...(common[field] ?? []), ...(router[field] ?? [])].flatMap(map => Object.entries(map)))
-  const always = router.default_fallbacks ?? common.default_fallbacks
-  return {
-    fallbacks: { ...(always && { '*': always }), ...merged('fallbacks') },
-    contextWindowFallbacks: merged('context_window_fallbacks'),
-    contentPolicyFallbacks: merged('content_policy_fallbacks'),
-  }
 }

@@ -82,8 +82,8 @@ export interface Settings {
   readonly cache: CacheSettings | null
   /** How often the gateway looks for batches that have ended. */
   readonly batchPollMs: number
-  /** How long stored responses are kept; absent = 30 days. */
-  readonly responseRetentionMs?: number
+  /** How long stored responses are kept. */
+  readonly responseRetentionMs: number
   /** How long conversations are kept after their last message; absent = as their owners say. */
   readonly chatRetentionMs?: number
   /** The file it came from; null = no file. */

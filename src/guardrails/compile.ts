@@ -9,6 +9,7 @@ import { guardModel, moderationModel } from './kinds/models.ts'
 import { personalData } from './kinds/personal-data.ts'
 import { promptInjection } from './kinds/prompt-injection.ts'
 import { presidio, webhook } from './kinds/services.ts'
+import { guardrailKeys } from './params.ts'
 import type { GuardrailKind, GuardrailParams } from './params.ts'
 import type { WindowSizes } from './window-filter.ts'
 
@@ -64,7 +65,7 @@ export function windowOf({ params }: GuardrailSettings): WindowSizes | undefined
   const {
     window_characters: characters,
     window_overlap: overlap,
-    window_seconds: seconds = 1,
+    window_seconds: seconds = guardrailKeys.window_seconds.default,
   } = params as GuardrailParams
   if (characters === undefined) return undefined
   return { characters, overlap: overlap ?? Math.floor(characters / 5), waitMs: seconds * 1000 }

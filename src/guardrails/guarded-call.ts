@@ -4,6 +4,7 @@ import { GatewayError, toGatewayError } from '../core/errors.ts'
 import { GuardrailOutcome } from '../core/guardrails.ts'
 import type { GuardrailMode, GuardrailSettings } from '../core/guardrails.ts'
 import type { JudgeContext, Check, Judgement, Subject } from './check.ts'
+import { guardrailKeys } from './params.ts'
 import type { GuardrailParams } from './params.ts'
 import { fixedPlaceholder, Placeholders } from './placeholders.ts'
 import { Scanner } from './scanner.ts'
@@ -14,8 +15,6 @@ export interface Guardrail {
   readonly settings: GuardrailSettings
   readonly check: Check
 }
-
-const timeoutSDefault = 10
 
 /** The refusal of a question or an answer. What was found is never part of it. */
 export function refusal(name: string, stage: Subject['stage'], reason: string): GatewayError {
@@ -89,7 +88,7 @@ export class GuardedCall {
     this.#unreadable.add(what)
     for (const { settings } of this.guardrails) {
       if (!settings.modes.some(mode => mode !== 'post_call')) continue
-      const { unreadable_files: action = 'flag' } = settings.params as GuardrailParams
+      const { unreadable_files: action = guardrailKeys.unreadable_files.default } = settings.params as GuardrailParams
       if (action === 'pass') continue
       const verdict = settings.recordsOnly ? 'flag' : action
       this.#outcomes.get(settings.name)!.add(verdict, 'UNREADABLE_FILE')
@@ -147,7 +146,7 @@ export class GuardedCall {
 
   #asking({ name, params }: GuardrailSettings): JudgeContext {
     const { id, model, caller } = this.#call
-    const { timeout = timeoutSDefault } = params as GuardrailParams
+    const { timeout = guardrailKeys.timeout.default } = params as GuardrailParams
     const { id: keyId, userId, teamId } = caller.key
     return { guardrail: name, callId: id, model, timeoutMs: timeout * 1000, caller: { keyId, userId, teamId } }
   }

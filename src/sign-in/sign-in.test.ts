@@ -5,7 +5,7 @@ import { clientAddressOf } from './client-address.ts'
 import { deviceCookie, knownDevice } from './device-cookie.ts'
 import { returnPath } from './return-path.ts'
 import { createSessionGuard } from './session-guard.ts'
-import { readSignInSettings } from '../config/sign-in.ts'
+import { readSignInSettings } from '../config/sections/sign-in.ts'
 
 const requestOf = (headers: Record<string, string>, clientAddress = '10.0.0.1') => ({
   headers: new Headers(headers),

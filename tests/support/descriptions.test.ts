@@ -12,6 +12,9 @@ test('a description of few words, or without a verb, is refused', () => {
     'Names, patterns and groups of all models.',
     'Dollars for a token of output.',
     'The total cost of the calls at this provider.',
+    'A part of the name or of the address, in any case.',
+    'How many requests a minute.',
+    'Files at an upstream, under ids of this gateway.',
   ])
     expect([text, descriptionProblem(text)]).toEqual([text, expect.stringContaining('has no verb')])
 })
@@ -24,6 +27,8 @@ test('a sentence is taken, also one whose verb could be a noun', () => {
     'Counts `calls` of models and files.',
     'The key that signs requests to the service.',
     'Each row costs at most this many dollars.',
+    'The address of the service that the kind asks.',
+    'Conversations of several turns share answers.',
   ])
     expect([text, descriptionProblem(text)]).toEqual([text, undefined])
 })

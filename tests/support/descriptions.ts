@@ -9,22 +9,22 @@ const wordsMin = 5
 const alwaysVerbs = new Set(
   (
     "is isn't are aren't was were be been am has have had do does did done can cannot can't could may might must will " +
-    "won't would shall should doesn't don't goes go gone gives given gets get becomes become begins begin knows know " +
+    "won't would shall should doesn't don't goes go gone give gives given gets get becomes become begins begin knows know " +
     'known says say said makes make made takes take taken keeps keep kept holds hold held means mean meant tells tell ' +
-    'told chooses choose chosen decides decide belongs belong exists exist lets let needs need refers refer sees see ' +
+    'told stands stood chooses choose chosen decides decide belongs belong exists exist lets let needs need refers refer sees see ' +
     'seen understands understand wants want wins win happens happen includes include contains contain remains remain ' +
-    'comes come brings bring finds find sends send sent reads writes write written speaks speak gathers gather counted'
+    'comes come lie lies brings bring finds find sends send sent reads writes write written speaks speak gathers gather counted'
   ).split(' '),
 )
 
 /** They are verbs or nouns ("limits of users", "it limits users"): what follows decides. */
 const oftenVerbs = (
   'accept act add admit allow answer apply ask authorise authorize bill block bound bring buy call cancel carry catch ' +
-  'change charge check clear close combine compare compute connect control convert copy cost count cover create cut ' +
+  'change charge check clear close combine compare compute connect control convert cool copy cost count cover create cut ' +
   'define delete deliver demand deny describe determine differ disable discover distinguish divide drop emulate enable encode ' +
   'encrypt decrypt end enforce enter estimate exclude expect expire explain export fail fall fetch fill filter fit ' +
   'follow forget format forward free generate grant group guard hash head hide identify ignore import increase infer ' +
-  'invite issue join judge label lead leave lift limit link list listen live load locate lock log look lose lower mail ' +
+  'invite issue join judge label last lead leave lift limit link list listen live load locate lock log look lose lower mail ' +
   'map mark mask match measure meter mix move name narrow notify number offer omit open order overwrite own owns pass pause ' +
   'pay permit pick place point prefer prevent price print produce protect prove provide publish put query raise rank ' +
   'reach receive record reduce refresh refuse regenerate reject relay release remember remove rename renew repeat ' +
@@ -59,16 +59,27 @@ export function descriptionProblem(text: string): string | undefined {
     : 'has no verb; write a sentence that can be read alone (tests/support/descriptions.ts lists the verbs)'
 }
 
+/** Behind these a word is a noun that could be a verb elsewhere. */
+const beforeNouns =
+  /^(?:a|an|the|its|their|your|our|this|these|those|of|for|in|by|with|per|from|to|on|at|as|than|and|or|many|much|few|most|several|all|any|no|each|every)$/i
+const beforeVerbs = /^(?:that|which|who|it|they|you|we|to)$/i
+const clauseBegins = /^(?:that|which|who|whom|what|where|when|how|whether|if|while|because)$/i
+const prepositions = /^(?:of|for|in|by|with|per|from|to|on|as|than|and|or|after|before|under|without|beside)$/i
+
 function isVerb(words: readonly string[], at: number): boolean {
   const word = words[at]!.toLowerCase()
   if (alwaysVerbs.has(word)) return true
   if (!forms.has(word)) return false
+  const before = words[at - 1] ?? ''
+  if (beforeVerbs.test(before)) return true
+  if (beforeNouns.test(before)) return false
+  // "The service that the kind asks", "how long a text works".
+  if (words.slice(0, at).some(one => clauseBegins.test(one))) return true
   const after = words[at + 1]
-  const before = at > 0 ? words[at - 1]! : ''
-  if (/^(?:that|which|who|it|they|you|to)$/i.test(before)) return true
-  const isAfterNoun = /^(?:a|an|the|its|their|of|for|in|by|with|per)$/i.test(before)
-  // "Requests a minute", "tokens a day".
-  const isRate = after === 'a' && /^(?:second|minute|hour|day|week|month|year|call|request)$/.test(words[at + 2] ?? '')
-  // A name in backticks is an object: "names `x`".
-  return !isAfterNoun && !isRate && after !== undefined && (after === '_' || afterVerbs.has(after.toLowerCase()))
+  // "Requests a minute", "tokens a day"; a sentence without a clause does not end with its verb.
+  if (after === undefined || (after === 'a' && units.test(words[at + 2] ?? ''))) return false
+  // A name in backticks is an object: "names `x`". "Conversations share answers."
+  return after === '_' || afterVerbs.has(after.toLowerCase()) || (/s$/.test(before) && !prepositions.test(after))
 }
+
+const units = /^(?:second|minute|hour|day|week|month|year|call|request)$/

@@ -1,6 +1,6 @@
 /** Checks of one model entry that concern several of its values. */
 import { splitModel, vendorOf } from '../../providers/index.ts'
-import type { ModelEntry } from '../sections/file.ts'
+import type { ModelEntry } from '../sections/models.ts'
 
 /** One mistake in an entry. */
 interface EntryProblem {

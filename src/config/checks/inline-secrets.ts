@@ -1,8 +1,11 @@
 /** Secrets that stand in the file itself, where they are shown and stored with it. */
 import { isObject, objectsOf } from '../../lib/json/json-values.ts'
 import type { Finding, Path } from '../reading/reading.ts'
+import { modelParamKeys } from '../sections/model-params.ts'
 
-const paramSecrets = ['api_key', 'client_secret', 'azure_ad_token', 'aws_secret_access_key', 'aws_session_token']
+const paramSecrets = Object.entries(modelParamKeys).flatMap(([name, key]) =>
+  'secret' in key && key.secret === 'whole' ? [name] : [],
+)
 const variableOfSecret = /(key|secret|token|password)$/i
 /** Shorter texts are stand-ins, as `none` for a server without a key. */
 const lengthMin = 16

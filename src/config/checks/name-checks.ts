@@ -5,11 +5,7 @@ import { closestMatch } from '../../lib/closest-match.ts'
 import { oneLine } from '../reading/reading.ts'
 import type { ConfigReading, Path } from '../reading/reading.ts'
 import type { Config } from '../sections/file.ts'
-
-/** The keys of `router_settings` and `settings` that hold lists of fallbacks by model name. */
-export const fallbackFields = ['fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'] as const
-/** One of `fallbackFields`. */
-export type FallbackField = (typeof fallbackFields)[number]
+import { fallbackFields } from '../sections/router.ts'
 
 /** The deployments of one configuration, before ids and names are compared. */
 export interface BuiltDeployments {

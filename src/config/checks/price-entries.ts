@@ -5,7 +5,7 @@
 import { isObject } from '../../lib/json/json-values.ts'
 import { priceLimit, isReadPriceKey, readPriceKeys } from '../prices/read-price-keys.ts'
 import type { PricedModel } from '../prices/read-price-keys.ts'
-import type { ModelEntry } from '../sections/file.ts'
+import type { ModelEntry } from '../sections/models.ts'
 import type { Finding, Path } from '../reading/reading.ts'
 
 /** The sections of an entry that take prices. */

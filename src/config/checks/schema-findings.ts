@@ -4,8 +4,8 @@ import { wantedBy } from '../../core/schema-problems.ts'
 import { closestMatch } from '../../lib/closest-match.ts'
 import { valueAt } from '../../lib/json/json-values.ts'
 import type { Finding, Path } from '../reading/reading.ts'
-import { knownKeys } from '../sections/schema-keys.ts'
-import { secretName } from '../sections/secret-fields.ts'
+import { knownKeys } from '../sections/setting-paths.ts'
+import { secretName } from './secret-name.ts'
 
 /** What the schema objects to, in words for the operator; `root` = the value that was checked. */
 export function findingsOf(issue: z.core.$ZodIssue, root: unknown): Finding[] {

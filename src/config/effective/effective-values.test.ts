@@ -1,13 +1,19 @@
 /** What holds and where it comes from; secrets are masked, and the defaults are those of the settings. */
 import { expect, test } from 'bun:test'
+import { z } from 'zod'
 import type { EffectiveValue } from '../../core/effective-values.ts'
 import { providers } from '../../providers/index.ts'
-import { settingKeys } from '../sections/schema-keys.ts'
+import { valueSchema } from '../../core/setting-keys.ts'
+import type { SettingKey, SettingKeys } from '../../core/setting-keys.ts'
+import { isObject, valueAt } from '../../lib/json/json-values.ts'
+import { descriptionProblem } from '../../../tests/support/descriptions.ts'
+import { fileKeys } from '../sections/file.ts'
+import { placedKeys } from '../sections/setting-paths.ts'
+import type { PlacedKey } from '../sections/setting-paths.ts'
 import type { ServeOptions } from '../serve-options.ts'
 import { readSettings } from '../read-settings.ts'
-import { cacheDefaults, defaultValues } from './defaults.ts'
 import { effectiveValues } from './effective-values.ts'
-import { isSecretKey } from './masked.ts'
+import { isSecret } from './masked.ts'
 
 const started: ServeOptions = {
   configFile: 'config.yaml',
@@ -23,41 +29,171 @@ function valuesOf(text: string, options: Partial<ServeOptions> = {}, sent = new 
   return (key: string): EffectiveValue => values.find(one => one.key === key)!
 }
 
-const nested = (key: string, value: unknown): object =>
-  key
-    .split('.')
-    .toReversed()
-    .reduce<unknown>((inside, name) => ({ [name]: inside }), value) as object
+type Json = Record<string, unknown>
 
-function settingsOf(file: object) {
-  const model = { model_name: 'm', proxy_params: { model: 'groq/x', api_key: 'a-key' } }
-  const text = JSON.stringify({ model_list: [model], ...file })
-  const { settings, mistakes } = readSettings({ text, environment: {}, providers })
-  expect(mistakes).toEqual([])
-  const { signIn, identity, publicModels, ...others } = settings!
-  const { isTrustedProxy: _, ...ofSignIn } = signIn
-  return { ...others, signIn: ofSignIn, tokens: identity.tokens, showPrices: publicModels.showPrices }
+/** `value` at a path of keys, and nothing else. */
+const nested = (path: readonly string[], value: unknown): Json =>
+  path.toReversed().reduce<unknown>((inside, name) => ({ [name]: inside }), value) as Json
+
+function merged(one: Json, other: Json): Json {
+  const out = { ...one }
+  for (const [name, value] of Object.entries(other)) {
+    const known = out[name]
+    out[name] = isObject(known) && isObject(value) ? merged(known, value) : value
+  }
+  return out
 }
 
-/** They are read elsewhere, where they are left out. */
-const readLater = ['general_settings.response_retention_days', 'general_settings.secret_refresh_seconds']
+const modelsNamed = (...names: string[]): Json => ({
+  model_list: names.map(name => ({ model_name: name, proxy_params: { model: `groq/${name}`, api_key: 'a-key' } })),
+})
+const provider = (name: string) => ({ name, issuer: `https://${name}.example.com`, client_id: 'modelgate' })
 
-test('a default that is written into the file changes nothing', () => {
-  const plain = settingsOf({})
-  const wrong = Object.entries(defaultValues).filter(
-    ([key, value]) => !readLater.includes(key) && !Bun.deepEquals(settingsOf(nested(key, value)), plain),
-  )
-  expect(wrong).toEqual([])
-  const cached = settingsOf({ settings: { cache: true } })
-  for (const [key, value] of Object.entries(cacheDefaults)) {
-    const params = { [key.split('.').at(-1)!]: value }
-    expect([key, Bun.deepEquals(settingsOf({ settings: { cache: true, cache_params: params } }), cached)]).toEqual([
-      key,
-      true,
-    ])
+/** Without these some keys have no effect that settings show. */
+const company: Json = {
+  ...modelsNamed('m'),
+  general_settings: {
+    jwt_auth: { issuer: 'https://login.example.com', audience: 'modelgate' },
+    agent_telemetry_endpoint: 'https://collector.example.com',
+  },
+  settings: {
+    cache_params: { semantic_model: 'm' },
+    max_budget: 5,
+    max_end_user_budget: 5,
+  },
+}
+
+/** What single keys need beside them. */
+const beside: readonly (readonly [key: RegExp, file: Json])[] = [
+  [/fallbacks$|_alias$|public_model_groups/, modelsNamed('gpt-4.1-mini', 'small', 'large', 'fast', 'lenient')],
+  [/default_in_redis_ttl/, { settings: { cache_params: { type: 'redis' } } }],
+  [/sso_user_ids_of/, { general_settings: { sso: [provider('keycloak'), provider('other')] } }],
+  [/internal_user.*budget_duration/, { settings: { max_internal_user_budget: 5 } }],
+]
+
+/** Keys without a default of their own, and the value that other keys or the environment may give them. */
+const derived: Readonly<Record<string, unknown>> = {
+  'settings.cache_params.type': 'local',
+  'settings.cache_params.default_in_memory_ttl': 600,
+  'general_settings.proxy': false,
+}
+
+/** A file in which the key has an effect, as the conditions of its declaration say, without the key itself. */
+function fileFor({ path, usedWith }: PlacedKey): Json {
+  const exampleOf = (of: string) => placedKeys.find(one => one.path.join('.') === of)?.key.example
+  const conditions = usedWith.map(one => nested(one.path.split('.'), one.value ?? exampleOf(one.path) ?? {}))
+  // A copy: the key is taken out of it.
+  const further = beside.flatMap(([key, file]) => (key.test(path.join('.')) ? [file] : []))
+  const file = structuredClone([...conditions, ...further].reduce(merged, company))
+  const section = valueAt(file, path.slice(0, -1))
+  if (isObject(section)) delete section[path.at(-1)!]
+  return file
+}
+
+/** What the gateway runs with; a function that no two readings share is called. undefined = the file has a mistake. */
+function settingsOf(file: Json) {
+  const text = JSON.stringify(file)
+  const read = readSettings({ text, environment: {}, providers })
+  if (!read.settings) return undefined
+  const { isTrustedProxy, ...signIn } = read.settings.signIn
+  const { references } = read.entryContext
+  return { ...read.settings, references, warnings: [], signIn: { ...signIn, trusts: isTrustedProxy('10.0.0.7') } }
+}
+
+function defaultOf({ sameAs, ...key }: SettingKey): unknown {
+  const first = sameAs === undefined ? undefined : placedKeys.find(({ path }) => path.join('.') === sameAs)?.key
+  return 'default' in key ? key.default : first && 'default' in first ? first.default : undefined
+}
+
+/** Values that the key takes: all of them where they are few, the default among them. */
+function valuesOfType({ key }: PlacedKey): unknown[] {
+  const type = valueSchema(key)
+  const { enum: words = [], anyOf = [] } = z.toJSONSchema(type, { io: 'input', unrepresentable: 'any' }) as {
+    enum?: unknown[]
+    anyOf?: { enum?: unknown[] }[]
   }
-  const known = new Set(settingKeys().map(({ path }) => path.join('.')))
-  expect(Object.keys({ ...defaultValues, ...cacheDefaults }).filter(key => !known.has(key))).toEqual([])
+  const plain = [true, false, 0, 1, 7, 100, 'text', '8d', 'Europe/Berlin', ['logs'], 'https://other.example.com']
+  const all = [defaultOf(key), ...words, ...anyOf.flatMap(one => one.enum ?? []), key.example, ...plain]
+  const isReference = (value: unknown) => typeof value === 'string' && /os\.environ|\$\{/.test(value)
+  const taken = all.filter(value => value !== undefined && !isReference(value) && type.safeParse(value).success)
+  return [...new Set(taken)]
+}
+
+/** Keys that are read where they are used, and not as settings: by whom. */
+const readElsewhere: Readonly<Record<string, string>> = {
+  'general_settings.master_key': 'cli/serve.ts',
+  'general_settings.database_url': 'cli/file-settings.ts',
+  'general_settings.secret_refresh_seconds': 'app/index.ts, by the default of the declaration',
+  'prices.refresh_seconds': 'config/prices/price-watch.ts, by the default of the declaration',
+  'prices.source': 'config/prices/price-source.ts',
+  'prices.sha256': 'config/prices/price-source.ts',
+  'prices.public_key': 'config/prices/price-source.ts',
+  environment_variables: 'config/reading/references.ts',
+}
+
+const settingsKeys = placedKeys.filter(
+  ({ path }) => !['model_list', 'credential_list', 'guardrails'].includes(path[0]!),
+)
+const isInSettings = ({ path }: PlacedKey) => !(path.join('.') in readElsewhere)
+
+test('every key that has a default shows it as what holds, where the key has an effect', () => {
+  const declared = settingsKeys.filter(({ key }) => key.sameAs === undefined)
+  const shown = declared.map(one => {
+    const file = one.path[0] === 'prices' ? merged(company, { prices: { source: 'prices.json' } }) : fileFor(one)
+    const { value, source } = valuesOf(JSON.stringify(file))(one.path.join('.'))
+    return [one.path.join('.'), value, source] as const
+  })
+  const wrong = declared.filter((one, at) => 'default' in one.key && !Bun.deepEquals(shown[at]![1], defaultOf(one.key)))
+  expect(wrong.map(({ path }) => path.join('.'))).toEqual([])
+  const withDefault = declared.filter(({ key }) => 'default' in key).length
+  expect(withDefault).toBeGreaterThan(70)
+  expect(shown.filter(([, value, source]) => source === 'default' && value !== null)).toHaveLength(withDefault + 1)
+})
+
+test('the default that is shown is the one in use: writing it changes nothing, another value does', () => {
+  const wrong: string[] = []
+  for (const one of settingsKeys.filter(isInSettings)) {
+    const file = fileFor(one)
+    const plain = settingsOf(file)
+    const place = one.path.join('.')
+    const byDefault = derived[place] ?? defaultOf(one.key)
+    // A value that other parts of this file contradict, as the name of a model that it does not have, is left out.
+    const values = valuesOfType(one).flatMap(value => {
+      const settings = settingsOf(merged(file, nested(one.path, value)))
+      return settings ? [{ value, isUnchanged: Bun.deepEquals(settings, plain) }] : []
+    })
+    const unchanged = values.flatMap(one => (one.isUnchanged ? [one.value] : []))
+    if (!plain) wrong.push(`${place}: a file without it has a mistake`)
+    if (byDefault !== undefined && !unchanged.some(value => Bun.deepEquals(value, byDefault)))
+      wrong.push(`${place}: its default is not what holds without it`)
+    if (unchanged.length === values.length) wrong.push(`${place}: no value changes a setting`)
+    for (const value of unchanged.filter(value => !Bun.deepEquals(value, byDefault)))
+      wrong.push(`${place}: ${JSON.stringify(value)} is what holds without it, but is not declared as its default`)
+  }
+  expect(wrong).toEqual([])
+})
+
+test('every default, in lists of entries too, passes the check of its key', () => {
+  const wrong = allKeys(fileKeys, '').filter(
+    ([, key]) => 'default' in key && !valueSchema(key).safeParse(key.default).success,
+  )
+  expect(wrong.map(([path]) => path)).toEqual([])
+})
+
+function allKeys(keys: SettingKeys, above: string): [path: string, key: SettingKey][] {
+  return Object.entries(keys).flatMap(([name, key]): [string, SettingKey][] => {
+    const path = `${above}${name}`
+    const inside = 'keys' in key ? key.keys : 'entries' in key ? key.entries : {}
+    return [[path, key], ...allKeys(inside, `${path}.`)]
+  })
+}
+
+test('every description of a key is a sentence that can be read alone', () => {
+  const wrong = allKeys(fileKeys, '').flatMap(([path, { description }]) => {
+    const problem = descriptionProblem(description)
+    return problem === undefined ? [] : [`${path} ${problem}: ${description}`]
+  })
+  expect(wrong).toEqual([])
 })
 
 test('each value says where it comes from: file and line, variable, flag, API or default', () => {
@@ -149,9 +285,9 @@ test('a key whose name sounds secret is one, or is known to be none', () => {
     ...['max_stored_objects_per_key', 'max_stored_mb_per_key', 'secret_file_directories', 'secret_refresh_seconds'],
     'alert_to_email.key_alerts',
   ]
-  const sounds = settingKeys()
+  const sounds = placedKeys
+    .filter(({ path, key }) => /key|secret|token|password|credential|header/.test(path.join('.')) && !isSecret(key))
     .map(({ path }) => path.join('.'))
-    .filter(key => /key|secret|token|password|credential|header/.test(key) && !isSecretKey(key))
     .filter(key => !plain.some(one => key.endsWith(one)) && !key.includes('_key_generate_params.'))
   expect(sounds).toEqual(['credential_list', 'general_settings.header_prefix'])
 })

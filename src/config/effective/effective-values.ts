@@ -2,17 +2,17 @@
 import { dirname, resolve } from 'node:path'
 import { secretMask } from '../../core/objects/configured-objects.ts'
 import { settingGroups } from '../../core/effective-values.ts'
-import type { EffectiveValue, SettingGroup, SettingSource } from '../../core/effective-values.ts'
+import type { EffectiveValue, SettingSource } from '../../core/effective-values.ts'
 import type { Environment } from '../environment.ts'
 import type { ServeOptions } from '../serve-options.ts'
 import { providers } from '../../providers/index.ts'
 import { readConfig } from '../reading/parse.ts'
 import { noReading } from '../reading/reading.ts'
 import type { ConfigReading } from '../reading/reading.ts'
-import { settingKeys } from '../sections/schema-keys.ts'
-import { cacheDefaults, defaultValues } from './defaults.ts'
-import { isSecretKey, maskedValue } from './masked.ts'
-import { fillingVariables, variables, winningVariables } from './variables.ts'
+import { placedKeys } from '../sections/setting-paths.ts'
+import type { PlacedKey } from '../sections/setting-paths.ts'
+import { isSecret, maskedValue } from './masked.ts'
+import { variables } from './variables.ts'
 import type { Variable } from './variables.ts'
 import { valueAt } from '../../lib/json/json-values.ts'
 
@@ -30,32 +30,12 @@ const dataDirectoryDefault = '.modelgate'
 /** Lists of the file, which have pages and commands of their own. */
 const lists: ReadonlySet<string> = new Set(['model_list', 'credential_list', 'guardrails'])
 
-/** The key that counts where another is left out. */
-const sameAs: Readonly<Record<string, string>> = {
-  'router_settings.num_retries': 'settings.num_retries',
-  'router_settings.timeout': 'settings.request_timeout',
-  'router_settings.fallbacks': 'settings.fallbacks',
-  'router_settings.context_window_fallbacks': 'settings.context_window_fallbacks',
-  'router_settings.content_policy_fallbacks': 'settings.content_policy_fallbacks',
-  'router_settings.default_fallbacks': 'settings.default_fallbacks',
-}
-/** They are listed under the key that wins. */
-const otherNames: ReadonlySet<string> = new Set(Object.values(sameAs))
+const pathText = (path: readonly string[]): string => path.join('.')
 
-/** The first that matches is the group of a key. */
-const groupPatterns: readonly (readonly [SettingGroup, RegExp])[] = [
-  ['mail', /alert_to_|key_reminders/],
-  [
-    'limits',
-    /provider_budget_config|budget|default_internal_user|max_key|key_rotation|rate_limit|limits_without|timezone/,
-  ],
-  ['routing', /^router_settings|^settings\.(drop_params|forward_unknown)|_model$|general_settings\.proxy$/],
-  ['sign-in', /\.(sso|enable_jwt_auth|jwt_auth|session_|trusted_proxies)/],
-  ['retention', /retention|max_stored/],
-  ['cache', /^settings\.cache/],
-  ['prices', /^prices\.|\.cost_/],
-  ['agents', /\.(agent_|managed_settings)/],
-]
+/** By the path of a key: another one that counts where it is left out. */
+const secondKeys: ReadonlyMap<string, string> = new Map(
+  placedKeys.flatMap(({ path, key }) => (key.sameAs === undefined ? [] : [[key.sameAs, pathText(path)] as const])),
+)
 
 /** By group, each in the order of the file's schema, variables last. */
 export function effectiveValues(input: EffectiveInput): EffectiveValue[] {
@@ -64,9 +44,10 @@ export function effectiveValues(input: EffectiveInput): EffectiveValue[] {
   const reading =
     text === undefined ? noReading : readConfig(text, { file, environment: options.environment, anyVariables: true })
   const found = new Finder(input, reading)
-  const keys = settingKeys().filter(({ path }) => !lists.has(path[0]!) && !otherNames.has(path.join('.')))
+  // A key that means the same as another one is listed under the one that wins.
+  const keys = placedKeys.filter(({ path, key }) => !lists.has(path[0]!) && key.sameAs === undefined)
   const values = [
-    ...keys.map(({ path, description }) => found.ofKey(path, description)),
+    ...keys.map(one => found.ofKey(one)),
     ...[...variables, ...keyVariables().map(ofProvider)].flatMap(one => found.ofVariable(one)),
   ]
   const rank = ({ group }: EffectiveValue) => settingGroups.indexOf(group)
@@ -105,28 +86,40 @@ class Finder {
     this.#environment = input.options.environment
   }
 
-  ofKey(path: readonly string[], description: string): EffectiveValue {
-    const key = path.join('.')
-    const { value, ...found } = this.#find(path, key)
-    const group = groupPatterns.find(([, pattern]) => pattern.test(key))?.[0] ?? 'general'
-    const isSecret = isSecretKey(key)
-    return { key, group, value: value === null ? null : maskedValue(key, value), ...found, isSecret, description }
+  ofKey(placed: PlacedKey): EffectiveValue {
+    const { path, key, group } = placed
+    const { value, ...found } = this.#find(placed)
+    return {
+      key: pathText(path),
+      group,
+      value: value === null ? null : maskedValue(value, key.secret),
+      ...found,
+      isSecret: isSecret(key),
+      description: key.description,
+    }
   }
 
-  #find(path: readonly string[], key: string): ValueWithSource {
+  #find({ path, key, usedWith }: PlacedKey): ValueWithSource {
     const { options, sent } = this.#input
-    const other = sameAs[key]?.split('.')
+    const place = pathText(path)
+    const second = secondKeys.get(place)?.split('.')
     const found =
-      this.#ofVariables(key in winningVariables ? [winningVariables[key]!] : []) ??
+      this.#ofVariables(key.winningVariable === undefined ? [] : [key.winningVariable]) ??
       this.#ofFile(path) ??
-      (other && this.#ofFile(other)) ??
-      this.#ofVariables(fillingVariables[key] ?? [])
+      (second && this.#ofFile(second)) ??
+      this.#ofVariables(key.fillingVariables ?? [])
     if (found) return found
-    if (sent.has(key)) return withSource('api', sent.get(key))
-    if (key === 'general_settings.master_key') return withSource('stored', secretMask)
-    if (key === 'general_settings.database_url') return withSource('default', options.databaseUrl)
-    const isCached = valueAt(this.#reading.config, ['settings', 'cache']) === true
-    return withSource('default', defaultValues[key] ?? (isCached ? cacheDefaults[key] : undefined) ?? null)
+    if (sent.has(place)) return withSource('api', sent.get(place))
+    if (place === 'general_settings.master_key') return withSource('stored', secretMask)
+    if (place === 'general_settings.database_url') return withSource('default', options.databaseUrl)
+    const isUsed = usedWith.every(one => this.#holds(one))
+    return withSource('default', isUsed && 'default' in key ? key.default : null)
+  }
+
+  /** Whether a key has the value that another one has an effect with. */
+  #holds({ path, value }: PlacedKey['usedWith'][number]): boolean {
+    const given = valueAt(this.#reading.config, path.split('.'))
+    return value === undefined ? given !== undefined : given === value
   }
 
   #ofFile(path: readonly string[]): ValueWithSource | undefined {
@@ -144,13 +137,13 @@ class Finder {
 
   /** Empty = it is not listed. */
   ofVariable(variable: Variable): EffectiveValue[] {
-    const { name, group, description, isSecret = false, isRare, isInFile, byDefault = null } = variable
+    const { name, group, description, isSecret: isHidden = false, isRare, isInFile, byDefault = null } = variable
     const ofFile = isInFile && !this.#environment[name] ? this.#ofFile(['environment_variables', name]) : undefined
     const found = this.#ofFlag(variable) ?? this.#ofVariables([name]) ?? ofFile
     if (!found && isRare) return []
     const { value, ...source } = found ?? withSource('default', byDefault)
-    const shown = isSecret && value !== null ? secretMask : maskedValue(name, value)
-    return [{ key: name, group, value: shown, ...source, isSecret, description }]
+    const shown = isHidden && value !== null ? secretMask : maskedValue(value)
+    return [{ key: name, group, value: shown, ...source, isSecret: isHidden, description }]
   }
 
   /** A value that neither the variable nor the default explains was given by the flag. */

@@ -1,35 +1,28 @@
 /** Values of settings as they are shown: without what is secret. */
 import { secretMask } from '../../core/objects/configured-objects.ts'
+import type { Secrecy, SettingKey } from '../../core/setting-keys.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { Redactor } from '../../lib/redact.ts'
 
-/** Keys of the file whose values are secret as a whole. */
-const secretKeys: ReadonlySet<string> = new Set(['general_settings.master_key', 'settings.cache_params.password'])
-
-/** Keys with names that the operator chooses: each value may be a secret. */
-const secretMaps: ReadonlySet<string> = new Set(['environment_variables', 'general_settings.agent_telemetry_headers'])
-
-/** Names of webhooks: who has the address may write there. */
-const isWebhook = (key: string): boolean =>
-  key.startsWith('general_settings.alert_to_webhook_url.') || key === 'general_settings.usage_export.webhook_url'
-
-/** Values in which the names of members say what is secret: what the schema leaves open, and identity providers. */
-const isOpen = (key: string): boolean => /\.(?:managed_settings\w*|sso|jwt_auth)\b/.test(key)
+/** Names of members whose values are secret, where the operator or a standard chooses them. */
 const secretName =
   /(?:^|[_-])(?:key|secret|token|password|credentials?|authorization|headers?)s?$|apiKey|api_key|^env$/i
 
 const redactor = new Redactor([])
 const hasAddress = /^[a-z][a-z0-9+.-]*:\/\//i
 
+const hiddenKinds: ReadonlySet<Secrecy> = new Set(['whole', 'members', 'path'])
+
 /** true = the value itself is never shown. */
-export const isSecretKey = (key: string): boolean => secretKeys.has(key) || secretMaps.has(key) || isWebhook(key)
+export const isSecret = ({ secret }: Pick<SettingKey, 'secret'>): boolean =>
+  secret !== undefined && hiddenKinds.has(secret)
 
 /** A value as it is shown: secrets as `********`, addresses without passwords and keys. */
-export function maskedValue(key: string, value: unknown): unknown {
-  if (secretKeys.has(key)) return secretMask
-  if (secretMaps.has(key)) return maskAll(value)
-  if (isWebhook(key)) return Array.isArray(value) ? value.map(maskedAddress) : maskedAddress(value)
-  return maskInside(value, isOpen(key) ? secretName : undefined)
+export function maskedValue(value: unknown, secret?: Secrecy): unknown {
+  if (secret === 'whole') return secretMask
+  if (secret === 'members') return maskAll(value)
+  if (secret === 'path') return Array.isArray(value) ? value.map(maskedAddress) : maskedAddress(value)
+  return maskInside(value, secret === 'named' ? secretName : undefined)
 }
 
 /** Addresses everywhere, and what stands under a name that matches. */

@@ -137,17 +137,3 @@ const ofProviders = [
 
 /** All but the keys of model providers. */
 export const variables: readonly Variable[] = [...own, ...ofProviders]
-
-/** The key of the file -> the variable that wins over it. */
-export const winningVariables: Readonly<Record<string, string>> = {
-  'general_settings.master_key': 'MODELGATE_MASTER_KEY',
-  'general_settings.database_url': 'DATABASE_URL',
-}
-
-/** The key of the file -> the variables that count, the first that is set, where the file does not have it. */
-export const fillingVariables: Readonly<Record<string, readonly string[]>> = {
-  'general_settings.jwt_auth.issuer': ['JWT_ISSUER'],
-  'general_settings.jwt_auth.audience': ['JWT_AUDIENCE'],
-  'general_settings.jwt_auth.jwks_uri': ['JWT_PUBLIC_KEY_URL'],
-  'general_settings.proxy': ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'],
-}

@@ -1,29 +1,26 @@
 /**
- * LiteLLM's names in configuration files: those that mean one of our keys, and those without a function here, which are
- * warnings with what to do instead. Sources: LiteLLM's pages "All settings", "Config.yaml" and its routing pages.
- * A pattern is `section.key`, with `*` for every entry of a list, in our own names of the sections.
+ * LiteLLM's names in configuration files: those that mean one of our keys, which are declared with the keys, and those
+ * without a function here, which are warnings with what to do instead. Sources: LiteLLM's pages "All settings",
+ * "Config.yaml" and its routing pages. A pattern is `section.key`, with `*` for every entry of a list, in our own names
+ * of the sections.
  */
+import type { SettingKeys } from '../../core/setting-keys.ts'
+import { fileKeys } from '../sections/file.ts'
+import { credentialParamKeys } from '../sections/models.ts'
 
 /** Patterns of LiteLLM's names, with our name of the last part. */
 export const otherNames: ReadonlyMap<string, string> = new Map([
-  ['litellm_settings', 'settings'],
-  ['settings.cache_params.redis_semantic_cache_embedding_model', 'semantic_model'],
-  ['model_list.*.litellm_params', 'proxy_params'],
-  ['general_settings.claude_code_gateway_managed_settings', 'managed_settings'],
-  ['general_settings.litellm_jwtauth', 'jwt_auth'],
-  ['guardrails.*.litellm_params', 'proxy_params'],
-  ['model_list.*.proxy_params.litellm_credential_name', 'credential_name'],
-  ['model_list.*.proxy_params.headers', 'extra_headers'],
-  ['model_list.*.proxy_params.base_url', 'api_base'],
-  ['model_list.*.proxy_params.vertex_ai_project', 'vertex_project'],
-  ['model_list.*.proxy_params.vertex_ai_location', 'vertex_location'],
-  ['model_list.*.proxy_params.vertex_ai_credentials', 'vertex_credentials'],
-  ['credential_list.*.credential_values.headers', 'extra_headers'],
-  ['credential_list.*.credential_values.base_url', 'api_base'],
-  ['credential_list.*.credential_values.vertex_ai_project', 'vertex_project'],
-  ['credential_list.*.credential_values.vertex_ai_location', 'vertex_location'],
-  ['credential_list.*.credential_values.vertex_ai_credentials', 'vertex_credentials'],
+  ...namesIn(fileKeys, ''),
+  ...namesIn(credentialParamKeys, 'credential_list.*.credential_values.'),
 ])
+
+function namesIn(keys: SettingKeys, prefix: string): (readonly [pattern: string, name: string])[] {
+  return Object.entries(keys).flatMap(([name, key]) => {
+    const own = key.litellm === undefined ? [] : [[`${prefix}${key.litellm}`, name] as const]
+    if ('keys' in key) return [...own, ...namesIn(key.keys, `${prefix}${name}.`)]
+    return 'list' in key ? [...own, ...namesIn(key.entries, `${prefix}${name}.*.`)] : own
+  })
+}
 
 /** Sections, as LiteLLM's users write them, that take any key: those without a function here are warnings. */
 export const openSections: ReadonlySet<string> = new Set(['litellm_params', 'litellm_settings', 'model_info'])

@@ -12,9 +12,9 @@ import { isObject } from '../../lib/json/json-values.ts'
 import type { Secret } from '../../lib/secret.ts'
 import { entryProblems } from '../checks/entry-checks.ts'
 import { readConfig } from '../reading/parse.ts'
-import { knownKeys } from '../sections/schema-keys.ts'
-import type { ModelEntry } from '../sections/file.ts'
-import { secretFields } from '../sections/secret-fields.ts'
+import { knownKeys } from '../sections/setting-paths.ts'
+import type { ModelEntry } from '../sections/models.ts'
+import { secretParams } from '../sections/model-params.ts'
 import { translateNames } from '../litellm/translate-names.ts'
 import type { Finding, Path } from '../reading/reading.ts'
 import { identityFields } from './deployment-ids.ts'
@@ -201,7 +201,7 @@ function plainEntry({ body, secrets }: ConfiguredObject): Fields {
 /** What a credential can hold of a model's parameters: its key, and the fields of its account. */
 export function connectionOf(model: ConfiguredObject): Fields {
   const params = plainEntry(model).proxy_params as Fields
-  const isOfConnection = (name: string) => name !== 'model' && (identityFields.has(name) || secretFields.has(name))
+  const isOfConnection = (name: string) => name !== 'model' && (identityFields.has(name) || secretParams.has(name))
   return Object.fromEntries(Object.entries(params).filter(([name]) => isOfConnection(name) || name === 'api_version'))
 }
 

@@ -10,7 +10,8 @@ export interface RoleParams {
   readonly aws_external_id?: string | undefined
 }
 
-const sessionNameDefault = 'modelgate'
+/** The name of sessions with a role, where neither the entry nor the environment gives one. */
+export const sessionNameDefault = 'modelgate'
 /** Where AWS's agents answer, beside https and this machine: of ECS, and of EKS Pod Identity. */
 const agentHosts: ReadonlySet<string> = new Set(['169.254.170.2', '169.254.170.23', '[fd00:ec2::23]'])
 const ownHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/

@@ -31,8 +31,6 @@ export function catalogueModel(name: string): Deployment | undefined {
   const built = buildDeployment(entry, {
     providers,
     environment: {},
-    timeoutS: undefined,
-    streamTimeoutS: undefined,
     dropParams: undefined,
     origin: { kind: 'built-in', where: 'catalogue' },
   })

@@ -6,8 +6,8 @@
 import { createHash } from 'node:crypto'
 import { readAddress } from '../checks/entry-checks.ts'
 import { proxyWithoutSecrets } from './proxies.ts'
-import { secretFields } from '../sections/secret-fields.ts'
-import type { ModelEntry } from '../sections/file.ts'
+import { secretParams } from '../sections/model-params.ts'
+import type { ModelEntry } from '../sections/models.ts'
 
 type Params = ModelEntry['proxy_params']
 
@@ -72,7 +72,7 @@ export class EntryIds {
 function secretsOf({ proxy_params: params }: ModelEntry): string {
   return JSON.stringify(
     Object.entries(params)
-      .filter(([name]) => secretFields.has(name))
+      .filter(([name]) => secretParams.has(name))
       .sort(([a], [b]) => (a < b ? -1 : 1)),
   )
 }
@@ -84,7 +84,7 @@ function identityValue([name, value]: [string, unknown]): [string, unknown] {
 
 /** `number` = among the entries with these settings, from 0. */
 function settingsIdOf(entry: ModelEntry, number = 0): string {
-  const visible = Object.entries(entry.proxy_params).filter(([name]) => !secretFields.has(name))
+  const visible = Object.entries(entry.proxy_params).filter(([name]) => !secretParams.has(name))
   return hashOf(
     entry,
     number === 0 ? 'settings' : `settings, key ${number + 1}`,

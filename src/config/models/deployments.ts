@@ -2,6 +2,7 @@
 import { defaultFieldNames, fieldDefaults, restrictionsIn } from '../../core/dialects/default-fields.ts'
 import type { Deployment, Origin, Timeouts } from '../../core/deployment.ts'
 import type { Provider, Target } from '../../core/provider.ts'
+import { withDefaults } from '../../core/setting-keys.ts'
 import { Secret } from '../../lib/secret.ts'
 import { localModels, similarProvider } from '../../providers/index.ts'
 import { bedrockOptions } from './bedrock-options.ts'
@@ -12,34 +13,26 @@ import { modelFacts, tokenLimits } from './model-facts.ts'
 import { pricesInPlace } from '../prices/place-premiums.ts'
 import { isReadPriceKey } from '../prices/read-price-keys.ts'
 import type { ProxySettings } from './proxies.ts'
-import type { ModelEntry } from '../sections/file.ts'
+import { modelParamKeys } from '../sections/model-params.ts'
+import { fieldKeys } from '../sections/request-fields.ts'
+import { routerKeys } from '../sections/router.ts'
+import type { ModelEntry } from '../sections/models.ts'
 import { isKeyText } from '../checks/value-checks.ts'
 import { vertexOptions } from './vertex-options.ts'
 
 /** By provider name, the part before the slash of `provider/model`. */
 export type Providers = ReadonlyMap<string, Provider>
 
-const defaultTimeouts: Timeouts = {
-  connectMs: 5000,
-  firstByteMs: 600_000,
-  firstEventMs: 300_000,
-  idleMs: 60_000,
-  // Some models think for minutes, of which only pings are seen.
-  firstContentMs: 600_000,
-  contentMs: 300_000,
-  totalMs: 0,
-}
-
 /** Defaults and surroundings of an entry. */
 export interface BuildContext {
   readonly providers: Providers
   readonly environment: Environment
-  /** Defaults of `settings` and `router_settings`, in seconds. */
-  readonly timeoutS: number | undefined
-  readonly streamTimeoutS: number | undefined
+  /** Those of `router_settings` and `settings`, in seconds; absent = the defaults there. */
+  readonly timeoutS?: number | undefined
+  readonly streamTimeoutS?: number | undefined
   /** Undefined = see `Deployment.dropParams`. */
   readonly dropParams: boolean | undefined
-  /** Absent = true. */
+  /** Absent = the default of `settings`. */
   readonly forwardUnknownFields?: boolean | undefined
   /** Absent = every upstream is reached without a proxy. */
   readonly proxies?: ProxySettings
@@ -100,8 +93,8 @@ export function buildDeployment(
     ...facts,
     prices: pricesInPlace(facts, target),
     target,
-    weight: params.weight ?? 1,
-    order: params.order ?? 0,
+    weight: params.weight ?? modelParamKeys.weight.default,
+    order: params.order ?? modelParamKeys.order.default,
     ...(params.tags && { tags: params.tags }),
     ...rateLimitsOf(params),
     ...(params.cooldown_time !== undefined && { cooldownMs: params.cooldown_time * 1000 }),
@@ -142,7 +135,7 @@ function defaultsOf(params: ModelEntry['proxy_params']): Pick<Deployment, 'field
 
 function fieldRules(
   { allowed_fields: allowed, forward_unknown_fields: forwards, drop_params: drops }: ModelEntry['proxy_params'],
-  { dropParams, forwardUnknownFields = true }: BuildContext,
+  { dropParams, forwardUnknownFields = fieldKeys.forward_unknown_fields.default }: BuildContext,
 ): Pick<Deployment, 'allowedFields' | 'forwardsUnknownFields' | 'dropParams'> {
   return {
     allowedFields: new Set(allowed),
@@ -189,16 +182,16 @@ function unusableKey(variable = 'api_key'): string {
 }
 
 function timeouts(params: ModelEntry['proxy_params'], context: BuildContext): Timeouts {
-  const ms = (seconds: number | undefined, otherwise: number) => (seconds === undefined ? otherwise : seconds * 1000)
-  const firstByteMs = ms(params.timeout ?? context.timeoutS, defaultTimeouts.firstByteMs)
+  const { timeoutS = routerKeys.timeout.default, streamTimeoutS = routerKeys.stream_timeout.default } = context
+  const given = withDefaults(modelParamKeys, params)
   return {
-    connectMs: ms(params.connect_timeout, defaultTimeouts.connectMs),
-    firstByteMs,
-    firstEventMs: ms(params.stream_timeout ?? params.timeout ?? context.streamTimeoutS, defaultTimeouts.firstEventMs),
-    idleMs: ms(params.idle_timeout, defaultTimeouts.idleMs),
-    firstContentMs: ms(params.first_content_timeout, defaultTimeouts.firstContentMs),
-    contentMs: ms(params.content_timeout, defaultTimeouts.contentMs),
-    totalMs: ms(params.total_timeout, defaultTimeouts.totalMs),
+    connectMs: given.connect_timeout * 1000,
+    firstByteMs: (given.timeout ?? timeoutS) * 1000,
+    firstEventMs: (given.stream_timeout ?? given.timeout ?? streamTimeoutS) * 1000,
+    idleMs: given.idle_timeout * 1000,
+    firstContentMs: given.first_content_timeout * 1000,
+    contentMs: given.content_timeout * 1000,
+    totalMs: given.total_timeout * 1000,
   }
 }
 

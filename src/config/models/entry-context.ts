@@ -1,7 +1,7 @@
 /** What entries of the API take from the configuration file, and what becomes of them together. */
 import type { Settings } from '../../core/settings.ts'
 import { Secret } from '../../lib/secret.ts'
-import { secretFields } from '../sections/secret-fields.ts'
+import { secretParams } from '../sections/model-params.ts'
 import type { KnownSecret } from '../secret-sources.ts'
 import { isReference } from './api-references.ts'
 import type { ApiReferences } from './api-references.ts'
@@ -41,7 +41,7 @@ export interface MergedSettings {
 /** The fields that may be shown and those that are encrypted; a reference is no secret. */
 export function splitSecrets(values: Fields): { readonly visible: Fields; readonly secrets: Secret | null } {
   const isSecret = ([name, value]: [string, unknown]) =>
-    (secretFields.has(name) && !isReference(value)) || (name === 'proxy' && String(value).includes('@'))
+    (secretParams.has(name) && !isReference(value)) || (name === 'proxy' && String(value).includes('@'))
   const all = Object.entries(values)
   const hidden = all.filter(isSecret)
   return {

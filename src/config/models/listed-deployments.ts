@@ -4,7 +4,7 @@ import type { Deployment } from '../../core/deployment.ts'
 import { mistakeAt } from '../checks/name-checks.ts'
 import type { BuiltDeployments } from '../checks/name-checks.ts'
 import type { ConfigReading } from '../reading/reading.ts'
-import type { ModelEntry } from '../sections/file.ts'
+import type { ModelEntry } from '../sections/models.ts'
 import { EntryIds } from './deployment-ids.ts'
 
 interface Listed {

@@ -6,7 +6,7 @@ import type { Deployment } from '../../core/deployment.ts'
 import { buildDeployment } from './deployments.ts'
 import type { BuildContext, Providers } from './deployments.ts'
 import type { Environment } from '../environment.ts'
-import type { ModelEntry } from '../sections/file.ts'
+import type { ModelEntry } from '../sections/models.ts'
 
 /** For connection and answer together. */
 const requestMsMax = 300

@@ -1,13 +1,14 @@
 /** `prices` of the configuration: where a price list of the operator is, and how it is brought here. */
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { Config } from '../sections/file.ts'
+import type { Values } from '../../core/setting-keys.ts'
+import type { priceSourceKeys } from '../sections/prices.ts'
 import { download } from './download.ts'
 import { listBytesMax, OperatorList } from './operator-list.ts'
 import type { ListPins } from './operator-list.ts'
 
 /** `prices` of the configuration. */
-export type PriceSettings = NonNullable<Config['prices']>
+export type PriceSettings = Values<typeof priceSourceKeys>
 
 /** Whether a source is brought by HTTP; all others are files. */
 export const isAddress = (source: string): boolean => /^https?:\/\//.test(source)

@@ -4,11 +4,11 @@ import { systemClock as clock } from '../../lib/clock.ts'
 import type { ReloadReport } from '../serve-options.ts'
 import type { OperatorList } from './operator-list.ts'
 import { fetchList, isAddress, pathOfSource } from './price-source.ts'
+import { priceSourceKeys } from '../sections/prices.ts'
 import type { PriceSettings } from './price-source.ts'
 
 /** How often it is looked whether something is due. */
 const tickMs = 2000
-const refreshSecondsDefault = 3600
 /** After a failed download it is tried again no later than this. */
 const retryMs = 60_000
 
@@ -46,7 +46,7 @@ export class PriceWatch {
     if (!settings || !isAddress(settings.source) || this.#isFetching) return undefined
     this.#isFetching = true
     this.#triedFor = settings
-    const refreshMs = (settings.refresh_seconds ?? refreshSecondsDefault) * 1000
+    const refreshMs = (settings.refresh_seconds ?? priceSourceKeys.refresh_seconds.default) * 1000
     try {
       const list = await fetchList(settings)
       this.#dueAtMs = clock.monotonicMs() + refreshMs

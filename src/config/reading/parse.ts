@@ -1,7 +1,7 @@
 /** Parses the text of a configuration file into a checked Config, or reports every mistake with line and column. */
 import type { Environment } from '../environment.ts'
 import { configSchema } from '../sections/file.ts'
-import { knownKeys } from '../sections/schema-keys.ts'
+import { knownKeys } from '../sections/setting-paths.ts'
 import { inlineSecrets } from '../checks/inline-secrets.ts'
 import { translateNames } from '../litellm/translate-names.ts'
 import { credentialsOf, withCredentials, withoutSpare } from './credentials.ts'
@@ -50,7 +50,7 @@ export function readFile(
   const credentials = credentialsOf(withVariables, new Set(spare.map(({ path }) => path[1])))
   const resolved = withCredentials(withVariables, new Map([...(sent?.credentials ?? []), ...credentials]), findings)
   const unpriced = takePrices(resolved)
-  const checked = configSchema.safeParse(unpriced.value)
+  const checked = configSchema().safeParse(unpriced.value)
   const issues = checked.success ? [] : checked.error.issues.flatMap(issue => findingsOf(issue, resolved))
   // Placeholders of unset variables are not checked.
   const unfilled = [...unsetVariables, ...unread]

@@ -2,7 +2,8 @@
 import type { Environment } from '../environment.ts'
 import { isSecretReference } from '../secret-sources.ts'
 import { isObject } from '../../lib/json/json-values.ts'
-import { secretFields, secretName } from '../sections/secret-fields.ts'
+import { secretName } from '../checks/secret-name.ts'
+import { secretParams } from '../sections/model-params.ts'
 import type { Finding, Path, ReadOptions } from './reading.ts'
 
 /** The process environment over `environment_variables` of the file, which may refer to the former. */
@@ -27,7 +28,7 @@ interface Resolution {
 const isSecretPlace = (path: Path): boolean =>
   ((path[0] === 'model_list' && path[2] === 'proxy_params') ||
     (path[0] === 'credential_list' && path[2] === 'credential_values')) &&
-  secretFields.has(String(path[3]))
+  secretParams.has(String(path[3]))
 
 /** The secret that a reference stands for, or a text in its place. */
 function readSecret(reference: string, path: Path, { secrets, unread }: Resolution): string {

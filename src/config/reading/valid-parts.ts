@@ -4,8 +4,11 @@
  */
 import type { z } from 'zod'
 import { isObject, valueAt } from '../../lib/json/json-values.ts'
-import { configSchema, modelEntrySchema } from '../sections/file.ts'
-import type { Config, ModelEntry } from '../sections/file.ts'
+import { schemaOf } from '../../core/setting-keys.ts'
+import { configSchema } from '../sections/file.ts'
+import type { Config } from '../sections/file.ts'
+import { modelEntryKeys } from '../sections/models.ts'
+import type { ModelEntry } from '../sections/models.ts'
 
 type Path = readonly (string | number)[]
 
@@ -34,12 +37,12 @@ export interface PartialConfig {
 /** `invalidPaths` = values to leave out in addition, such as variables that are not set. */
 export function validParts(value: unknown, invalidPaths: readonly Path[]): PartialConfig {
   const { model_list: list, ...rest } = isObject(value) ? value : {}
-  const config = validPart(configSchema, rest, invalidPaths).value ?? {}
+  const config = validPart(configSchema(), rest, invalidPaths).value ?? {}
   if (list === undefined) return { config, entries: undefined }
   if (!Array.isArray(list)) return { config, entries: null }
   const entries = list.map((entry: unknown, at): PartialEntry => {
     const inside = invalidPaths.filter(path => path[0] === 'model_list' && path[1] === at).map(path => path.slice(2))
-    const { value: left, removed } = validPart(modelEntrySchema, entry, inside)
+    const { value: left, removed } = validPart(schemaOf(modelEntryKeys), entry, inside)
     const name = left?.model_name ?? (isObject(entry) && !removed.includes('model_name') ? entry.model_name : undefined)
     return { at, name: typeof name === 'string' ? name : undefined, entry: left, removed }
   })

@@ -1,129 +1,135 @@
 /** How budgets are kept, and those of the configuration itself. */
 import { z } from 'zod'
 import { isTimeZone, readBudgetDuration } from '../../access/limits/budget-window.ts'
-import { checkedText } from '../checks/checked-text.ts'
+import type { BudgetRule, BudgetSettings } from '../../core/tenancy/budgets.ts'
+import { settingKeys, withDefaults } from '../../core/setting-keys.ts'
+import type { Values } from '../../core/setting-keys.ts'
+import type { alertKeys } from './alerts.ts'
+import { budgetUsd, checkedText } from './value-types.ts'
 
-const alertUrl = z.url({ protocol: /^https?$/ })
-/** In dollars, up to what the API takes (access/fields/money.ts); more than nine million count as nine million. */
-export const budgetUsd = z.number().min(0).max(1_000_000_000)
-const duration = checkedText(z.string(), text => {
-  const read = readBudgetDuration(text)
-  return 'problem' in read ? read.problem : undefined
-})
+/** A text such as `30d` or `1mo` after which a budget begins anew. */
+export const budgetDuration = () =>
+  checkedText(z.string(), given => {
+    const read = readBudgetDuration(given)
+    return 'problem' in read ? read.problem : undefined
+  })
 
 /** Keys of `general_settings`. */
-export const budgetSettings = {
-  budget_fit: z
-    .enum(['refuse', 'shrink'])
-    .optional()
-    .describe(
-      'A call that can cost more than is left of a budget: `refuse` it, the default, or `shrink` its maximum of ' +
-        'output tokens to what is left. A call without a maximum always gets one that fits.',
-    ),
-  budget_unknown_price: z
-    .enum(['refuse', 'reserve', 'allow'])
-    .optional()
-    .describe(
-      'Calls of a model without a price where a budget holds: `refuse` them, the default; charge `budget_reserve` ' +
-        'for each; or `allow` them, uncounted.',
-    ),
-  budget_reserve: z
-    .number()
-    .min(0)
-    .max(9_000_000)
-    .optional()
-    .describe(
-      'In US dollars: reserved for a call of which it is not known how much it can cost, and charged where it is not ' +
-        'known at its end either; 0.1 when left out.',
-    ),
-  unowned_limits: z
-    .enum(['refuse', 'allow'])
-    .optional()
-    .describe(
-      'Customers and tags that have limits or a budget and belong to no team or organization, and the default budget ' +
-        'of end users: `refuse` calls that name such a one with keys of a user, team or organization, but of ' +
-        'administrators, and count the default for each of these apart (the default); `allow`: every key may name ' +
-        'them and spend what they have.',
-    ),
-  alert_to_webhook_url: z
-    .strictObject({
-      budget_alerts: z
-        .union([alertUrl, z.array(alertUrl).min(1).max(10)])
-        .optional()
-        .describe('An address, or up to ten: notified by a POST, once a period, that a soft budget is reached.')
-        .meta({ examples: ['https://alerts.example.com/budgets'] }),
-      key_alerts: z
-        .union([alertUrl, z.array(alertUrl).min(1).max(10)])
-        .optional()
-        .describe('An address, or up to ten: notified by a POST of what `key_reminders` says of keys.')
-        .meta({ examples: ['https://alerts.example.com/keys'] }),
-      health_alerts: z
-        .union([alertUrl, z.array(alertUrl).min(1).max(10)])
-        .optional()
-        .describe(
-          'An address, or up to ten: notified by a POST that a deployment, the database, Redis, the journal or the ' +
-            'disk has been unwell for a minute, and that it is well again.',
-        )
-        .meta({ examples: ['https://alerts.example.com/health'] }),
-    })
-    .optional()
-    .describe('URLs that are notified of what operators have to know.'),
-  alert_to_email: z
-    .strictObject({
-      budget_alerts: z
-        .union([z.email(), z.array(z.email()).min(1).max(10)])
-        .optional()
-        .describe(
-          'An address, or up to ten: mailed, once a period, that a soft budget is reached. The mail server is that ' +
-            'of `SMTP_HOST`, `SMTP_PORT`, `SMTP_USERNAME`, `SMTP_PASSWORD`, `SMTP_SENDER_EMAIL` and `SMTP_TLS`.',
-        )
-        .meta({ examples: ['money@example.com'] }),
-      key_alerts: z
-        .union([z.email(), z.array(z.email()).min(1).max(10)])
-        .optional()
-        .describe('An address, or up to ten: mailed what `key_reminders` says of keys.')
-        .meta({ examples: ['keys@example.com'] }),
-      health_alerts: z
-        .union([z.email(), z.array(z.email()).min(1).max(10)])
-        .optional()
-        .describe('An address, or up to ten: mailed what `alert_to_webhook_url.health_alerts` is notified of.')
-        .meta({ examples: ['on-call@example.com'] }),
-    })
-    .optional()
-    .describe('Addresses that the gateway mails what operators have to know.'),
-}
+export const budgetKeys = settingKeys('limits', {
+  budget_fit: {
+    type: () => z.enum(['refuse', 'shrink']),
+    default: 'refuse',
+    description:
+      'What happens to a call that can cost more than is left of a budget: `refuse` it, or `shrink` its maximum of ' +
+      'output tokens to what is left. A call without a maximum always gets one that fits.',
+    example: 'shrink',
+  },
+  budget_unknown_price: {
+    type: () => z.enum(['refuse', 'reserve', 'allow']),
+    default: 'refuse',
+    description:
+      'What happens to calls of a model without a price where a budget holds: `refuse` them, `reserve` and charge ' +
+      '`budget_reserve` for each, or `allow` them, uncounted.',
+    example: 'reserve',
+  },
+  budget_reserve: {
+    type: () => z.number().min(0).max(9_000_000),
+    default: 0.1,
+    description:
+      'US dollars that are reserved for a call of which it is not known how much it can cost, and charged where it ' +
+      'is not known at its end either.',
+    example: 0.1,
+  },
+  unowned_limits: {
+    type: () => z.enum(['refuse', 'allow']),
+    default: 'refuse',
+    description:
+      'Who may name customers and tags that have limits or a budget and belong to no team or organization, and use ' +
+      'the default budget of end users. `refuse`: calls that name such a one are refused with keys of a user, team ' +
+      'or organization, but of administrators, and the default is counted for each of these apart. `allow`: every ' +
+      'key may name them and spend what they have.',
+    example: 'allow',
+  },
+})
 
-/** The keys of `settings` for the budget of all calls and of each end user. */
-export const commonBudgetSettings = {
-  timezone: checkedText(z.string(), name => (isTimeZone(name) ? undefined : 'is no time zone of the IANA database'))
-    .optional()
-    .describe('Of the days, weeks and months after which budgets begin anew; UTC when left out.'),
-  max_budget: budgetUsd.optional().describe('In US dollars: what all calls with virtual keys together may cost.'),
-  budget_duration: duration.optional().describe('After which `max_budget` begins anew: 30d, 1mo, ...; else never.'),
-  max_end_user_budget: budgetUsd
-    .optional()
-    .describe('In US dollars: of each end user (`user` of a call) without a budget of its own.'),
-  end_user_budget_duration: duration.optional().describe('After which `max_end_user_budget` begins anew.'),
-}
-
-/** Keys of `default_internal_user_params`, beside the limits: for users who are made without them. */
-export const newUserSettings = {
-  user_role: z
-    .enum(['internal_user', 'internal_user_viewer'])
-    .optional()
-    .describe('Of users who are made without a role; `internal_user` when left out.'),
-  models: z.array(z.string()).max(1000).optional().describe('Of users who are made without a list of models.'),
-  max_budget: budgetUsd.optional().describe('In US dollars: of users who are made without a budget.'),
-  budget_duration: duration.optional().describe('Of that budget.'),
-}
+/** Keys of `settings` for the budget of all calls and of each end user. */
+export const commonBudgetKeys = settingKeys('limits', {
+  timezone: {
+    type: () =>
+      checkedText(z.string(), name => (isTimeZone(name) ? undefined : 'is no time zone of the IANA database')),
+    default: 'UTC',
+    description: 'The time zone of the days, weeks and months after which budgets begin anew.',
+    example: 'Europe/Berlin',
+  },
+  max_budget: {
+    type: budgetUsd,
+    description: 'What all calls with virtual keys together may cost, in US dollars.',
+    example: 1000,
+  },
+  budget_duration: {
+    type: budgetDuration,
+    description: 'After how long `settings.max_budget` begins anew, as 30d or 1mo. Without it that never happens.',
+    example: '1mo',
+  },
+  max_end_user_budget: {
+    type: budgetUsd,
+    description: 'What each end user (`user` of a call) without a budget of its own may cost, in US dollars.',
+    example: 5,
+  },
+  end_user_budget_duration: {
+    type: budgetDuration,
+    description: 'After how long `max_end_user_budget` begins anew. Without it that never happens.',
+    example: '1d',
+  },
+})
 
 /** Keys of `router_settings`. */
-export const providerBudgetSettings = {
-  provider_budget_config: z
-    .record(z.string(), z.strictObject({ budget_limit: budgetUsd, time_period: duration.optional() }))
-    .optional()
-    .describe(
-      'What all calls at a provider may cost, in US dollars: `{openai: {budget_limit: 100, time_period: 1d}}`. Its ' +
-        'deployments are passed over where too little is left.',
+export const providerBudgetKeys = settingKeys('limits', {
+  provider_budget_config: {
+    type: () =>
+      z.record(z.string(), z.strictObject({ budget_limit: budgetUsd(), time_period: budgetDuration().optional() })),
+    description:
+      'What all calls at a provider may cost, in US dollars, by its name. Its deployments are passed over where too ' +
+      'little is left.',
+    example: { openai: { budget_limit: 100, time_period: '1d' } },
+  },
+})
+
+/** The sections in which keys about budgets stand. */
+interface BudgetSections {
+  readonly general_settings?: Values<typeof budgetKeys> & Values<typeof alertKeys>
+  readonly settings?: Values<typeof commonBudgetKeys>
+  readonly router_settings?: Values<typeof providerBudgetKeys>
+}
+
+/** Undefined sections are empty ones. */
+export function budgetSettingsOf(config: BudgetSections): BudgetSettings {
+  const { general_settings: given = {}, router_settings: router = {} } = config
+  const general = withDefaults(budgetKeys, given)
+  const common = withDefaults(commonBudgetKeys, config.settings ?? {})
+  return {
+    fit: general.budget_fit,
+    unknownPrice: general.budget_unknown_price,
+    reserveNanoUsd: Math.round(general.budget_reserve * nanoUsdPerUsd),
+    timeZone: common.timezone,
+    webhookUrls: [given.alert_to_webhook_url?.budget_alerts ?? []].flat(),
+    alertEmails: [given.alert_to_email?.budget_alerts ?? []].flat(),
+    all: budgetRuleOf(common.max_budget, common.budget_duration),
+    endUser: budgetRuleOf(common.max_end_user_budget, common.end_user_budget_duration),
+    unownedLimits: general.unowned_limits,
+    providers: Object.fromEntries(
+      Object.entries(router.provider_budget_config ?? {}).map(([name, { budget_limit: usd, time_period: period }]) => [
+        name,
+        budgetRuleOf(usd, period)!,
+      ]),
     ),
+  }
+}
+
+const nanoUsdPerUsd = 1e9
+
+/** null = there is no budget. */
+export function budgetRuleOf(usd: number | undefined, duration: string | undefined): BudgetRule | null {
+  if (usd === undefined) return null
+  return { maxBudgetNanoUsd: BigInt(Math.round(usd * nanoUsdPerUsd)), budgetDuration: duration ?? null }
 }

@@ -1,80 +1,171 @@
-/** Keys of the configuration about a client's body: which fields reach an upstream, what stands for absent ones. */
+/** Which fields of a client's body reach an upstream, what stands for absent ones, and whose ids it may name. */
 import { z } from 'zod'
+import type { Settings } from '../../core/settings.ts'
+import { settingKeys, withDefaults } from '../../core/setting-keys.ts'
+import type { Values } from '../../core/setting-keys.ts'
 import { guardrailName } from '../../guardrails/params.ts'
-import { defaultFieldParams } from './default-fields.ts'
+import { openMap, text } from './value-types.ts'
 
-const dropParams = z
-  .boolean()
-  .optional()
-  .describe(
-    'true: parameters that the upstream does not take are dropped and named in a header; false: such calls are ' +
-      'refused. When left out all are dropped but `n`: a call for several answers is refused by what gives one.',
-  )
+const dropParams = {
+  type: () => z.boolean(),
+  description:
+    'true: parameters that the upstream does not take are dropped and named in a header. false: such calls are ' +
+    'refused. Left out: all are dropped but `n`, as a call for several answers is refused by what gives one.',
+} as const
 
-/** Of `proxy_params`. */
-export const fieldParams = {
-  drop_params: dropParams,
-  allowed_fields: z
-    .array(z.string().min(1))
-    .optional()
-    .describe(
-      'Fields of a body that pass to this upstream although they choose another model, route, plugin or data source ' +
-        'there (`models`, `provider`, `plugins`, ...), or although `forward_unknown_fields` is false.',
-    ),
-  forward_unknown_fields: z.boolean().optional().describe('As in `settings`, for this upstream.'),
-  guardrails: z
-    .array(guardrailName)
-    .max(100)
-    .optional()
-    .describe('Guardrails that hold for every call that this model may serve.'),
-  ...defaultFieldParams,
+const penalty = () => z.number().min(-2).max(2)
+const wantsThinking = 'must have a `type` of `enabled`, `disabled` or `adaptive`'
+/** Fields that the gateway itself sets or reads. */
+const ownFields: ReadonlySet<string> = new Set(['model', 'messages', 'prompt', 'input', 'stream', 'n'])
+
+/**
+ * Keys of `proxy_params` for fields that a call does not have, in LiteLLM's names. Their words in other dialects:
+ * core/dialects/default-fields.ts.
+ */
+const defaultFieldKeys = settingKeys('routing', {
+  temperature: {
+    type: () => z.number().min(0).max(2),
+    description: 'The temperature of calls that give none.',
+    example: 0.2,
+  },
+  top_p: {
+    type: () => z.number().min(0).max(1),
+    description: 'The `top_p` of calls that give none, which is the share of likely tokens that are drawn from.',
+    example: 0.9,
+  },
+  top_k: {
+    type: () => z.number().int().min(0),
+    description: 'The `top_k` of calls that give none, which is the number of likely tokens that are drawn from.',
+    example: 40,
+  },
+  frequency_penalty: {
+    type: penalty,
+    description: 'The `frequency_penalty` of chats and completions that give none.',
+    example: 0.5,
+  },
+  presence_penalty: {
+    type: penalty,
+    description: 'The `presence_penalty` of chats and completions that give none.',
+    example: 0.5,
+  },
+  seed: {
+    type: () => z.number().int(),
+    description: 'The `seed` of chats and completions that give none.',
+    example: 7,
+  },
+  stop: {
+    type: () => z.union([text(), z.array(text()).min(1)]),
+    description: 'The stop sequences of chats, completions and Messages that give none.',
+    example: ['END'],
+  },
+  thinking: {
+    type: () =>
+      openMap().refine(({ type }) => ['enabled', 'disabled', 'adaptive'].includes(String(type)), wantsThinking),
+    description: 'How chats and Messages think that say nothing about reasoning, in the words of Messages.',
+    example: { type: 'enabled', budget_tokens: 4096 },
+  },
+  reasoning_effort: {
+    type: () => z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']),
+    description: 'How much chats, Responses and Messages think that say nothing about reasoning.',
+    example: 'high',
+  },
+  extra_body: {
+    type: () =>
+      z.record(
+        z.string().refine(name => !ownFields.has(name), 'is set by the gateway or the client; take it out'),
+        z.unknown(),
+      ),
+    description:
+      'Fields that are added to chats, completions and embeddings without them, such as a host takes beyond the API.',
+    example: { chat_template_kwargs: { enable_thinking: false } },
+  },
+})
+
+/** Keys of `proxy_params`. */
+export const modelFieldKeys = {
+  ...settingKeys('routing', {
+    drop_params: { ...dropParams, example: false },
+    allowed_fields: {
+      type: () => z.array(text()),
+      description:
+        'Fields of a body that pass to this upstream although they choose another model, route, plugin or data ' +
+        'source there (`models`, `provider`, `plugins`, ...), or although `forward_unknown_fields` is false.',
+      example: ['models'],
+    },
+    forward_unknown_fields: {
+      type: () => z.boolean(),
+      description:
+        'Whether fields pass to this upstream that its dialect does not know, in place of what `settings` says.',
+      example: false,
+    },
+    guardrails: {
+      type: () => z.array(guardrailName()).max(100),
+      description: 'Guardrails that hold for every call that this model may serve.',
+      example: ['pii'],
+    },
+  }),
+  ...defaultFieldKeys,
 }
 
-/** The keys of `settings` that say which fields of a body reach an upstream. */
-export const fieldSettings = {
-  drop_params: dropParams,
-  forward_unknown_fields: z
-    .boolean()
-    .optional()
-    .describe(
-      'false = fields of a body that its dialect does not know are not sent; true (when left out) = they pass, ' +
-        'except those that choose a model, route, plugin or data source at the upstream. See `allowed_fields`.',
-    ),
-}
+/** Keys of `settings`. */
+export const fieldKeys = settingKeys('routing', {
+  drop_params: { ...dropParams, example: true },
+  forward_unknown_fields: {
+    type: () => z.boolean(),
+    default: true,
+    description:
+      'true: fields of a body that its dialect does not know pass, except those that choose a model, route, plugin ' +
+      'or data source at the upstream. false: they are not sent. `allowed_fields` of a model lets single ones pass.',
+    example: false,
+  },
+})
 
-/** Of `general_settings`: models for calls that name none, in LiteLLM's words where it has one. */
-export const defaultModelSettings = {
-  moderation_model: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      'For moderations without `model`; left out = the first moderation model, else the first guard model, else the ' +
-        "one of OpenAI's where a pattern such as `openai/*` has it.",
-    ),
-  image_generation_model: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      'For images without `model`; left out = the first image generation model that the key may use, else the one of ' +
-        "OpenAI's where a pattern such as `openai/*` has it.",
-    ),
-  files_model: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Files whose upload names no upstream go to that of this model, where several upstreams take files.'),
-}
-
-/** Of `general_settings`. */
-export const objectIdSettings = {
-  provider_object_ids: z
-    .enum(['master_key', 'all_keys', 'none'])
-    .optional()
-    .describe(
+/**
+ * Keys of `general_settings`: models for calls that name none, in LiteLLM's words where it has one; whose ids count.
+ */
+export const requestKeys = settingKeys('routing', {
+  moderation_model: {
+    type: text,
+    description:
+      'The model of moderations that name none. Left out: the first moderation model, else the first guard model, ' +
+      "else the one of OpenAI's where a pattern such as `openai/*` has it.",
+    example: 'omni-moderation-latest',
+  },
+  image_generation_model: {
+    type: text,
+    description:
+      'The model of calls for images that name none. Left out: the first image generation model that the key may ' +
+      "use, else the one of OpenAI's where a pattern such as `openai/*` has it.",
+    example: 'gpt-image-1',
+  },
+  files_model: {
+    type: text,
+    description:
+      'The model whose upstream gets files whose upload names no upstream, where several upstreams take files.',
+    example: 'gpt-4.1-mini',
+  },
+  provider_object_ids: {
+    type: () => z.enum(['master_key', 'all_keys', 'none']),
+    default: 'master_key',
+    description:
       "Who may name objects of the provider's account by the provider's own ids (files, vector stores, containers, " +
-        'prompts, cached contents, addresses in its storage): only calls with the `master_key` (when left out), ' +
-        '`all_keys`, or `none`.',
-    ),
+      'prompts, cached contents, addresses in its storage): only calls with the `master_key`, `all_keys`, or `none`.',
+    example: 'master_key',
+    group: 'general',
+  },
+})
+
+/** What holds for requests that name no model, or an id of a provider. */
+export function requestSettingsOf(
+  given: Values<typeof requestKeys>,
+): Pick<Settings, 'providerObjectIds' | 'defaultModels'> {
+  const general = withDefaults(requestKeys, given)
+  return {
+    providerObjectIds: general.provider_object_ids,
+    defaultModels: {
+      moderation: general.moderation_model,
+      image_generation: general.image_generation_model,
+      files: general.files_model,
+    },
+  }
 }

@@ -1,161 +1,294 @@
 /** Retries, cooldowns, fallbacks, and how deployments are chosen. */
 import { z } from 'zod'
-import { routerExamples, withExamples } from './key-examples.ts'
-import { isModelName } from '../checks/value-checks.ts'
-import { providerBudgetSettings } from './budgets.ts'
+import { policyErrors } from '../../core/settings.ts'
+import type { CountsByError, FallbackLists, RouterSettings } from '../../core/settings.ts'
+import { secondKeys, settingKeys, withDefaults } from '../../core/setting-keys.ts'
+import type { Filled, Values } from '../../core/setting-keys.ts'
+import { providerBudgetKeys } from './budgets.ts'
+import { countUpTo, modelName, seconds, text } from './value-types.ts'
 
-const text = z.string().min(1)
-const seconds = z.number().positive().max(86_400)
-const modelName = text.refine(isModelName, 'must not be blank or have line breaks and other control characters')
+const fallbackList = () => z.array(z.record(z.string(), z.array(text())))
 
-const fallbackList = z.array(z.record(z.string(), z.array(text)))
-/** Keys of `router_settings`, and of `settings` as well. */
-export const fallbackSettings = {
-  fallbacks: fallbackList
-    .optional()
-    .describe(
-      '`{model: [models to try in order]}` when its deployments fail; `*` = every model without its own list, ' +
-        'of which an empty one is none.',
-    ),
-  context_window_fallbacks: fallbackList
-    .optional()
-    .describe('The same for conversations that are too long for the model.'),
-  content_policy_fallbacks: fallbackList
-    .optional()
-    .describe("The same for calls that the provider's content policy refuses."),
-  default_fallbacks: z
-    .array(text)
-    .optional()
-    .describe('Models to try for every model without a list in `fallbacks`: the same as its `*`.'),
-}
+/** The names of keys that hold lists of fallbacks by model name. */
+export const fallbackFields = ['fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'] as const
 
-/** Keys of `router_settings`, and of `settings` as well. */
-export const cooldownSettings = {
-  allowed_fails: z
-    .number()
-    .int()
-    .min(0)
-    .max(1_000_000)
-    .optional()
-    .describe('Failures in a row after which a deployment cools down; 3 when left out.'),
-  cooldown_time: z
-    .number()
-    .min(0)
-    .max(86_400)
-    .optional()
-    .describe(
-      'Seconds of the first cooldown of a deployment that fails, at most 60; each probe that fails doubles it. ' +
-        '0 = none.',
-    ),
-}
+/** Keys that stand in `settings` as well. */
+const sharedKeys = settingKeys('routing', {
+  num_retries: {
+    type: () => countUpTo(10),
+    default: 2,
+    description: 'How many attempts are made after the first at the deployments of a name.',
+    example: 2,
+  },
+  allowed_fails: {
+    type: () => countUpTo(1_000_000),
+    default: 3,
+    description: 'How many failures in a row cool a deployment down.',
+    example: 3,
+  },
+  cooldown_time: {
+    type: () => z.number().min(0).max(86_400),
+    default: 5,
+    description:
+      'How many seconds the first cooldown of a deployment lasts that fails, at most 60; each probe that fails ' +
+      'doubles it. 0 means that there is none.',
+    example: 5,
+  },
+  fallbacks: {
+    type: fallbackList,
+    description:
+      'The models that are tried in order when all deployments of a model fail, as `{model: [models]}`; `*` stands ' +
+      'for every model without its own list, of which an empty one is none.',
+    example: [{ fast: ['small', 'large'] }],
+  },
+  context_window_fallbacks: {
+    type: fallbackList,
+    description:
+      'The models that are tried in order when a conversation is too long for a model, as `{model: [models]}`.',
+    example: [{ small: ['large'] }],
+  },
+  content_policy_fallbacks: {
+    type: fallbackList,
+    description:
+      "The models that are tried in order when the provider's content policy refuses a call, as `{model: [models]}`.",
+    example: [{ fast: ['lenient'] }],
+  },
+  default_fallbacks: {
+    type: () => z.array(text()),
+    description: 'The models that are tried for every model without a list in `fallbacks`, the same as its `*`.',
+    example: ['small'],
+  },
+})
 
-const retriesAfter = (what: string, example: number) => countUpTo(100, `Attempts after ${what}.`, example)
+const retriesAfter = <const Example extends number>(what: string, example: Example) => ({
+  type: () => countUpTo(100),
+  description: `How many attempts are made after ${what}.`,
+  example,
+})
 
-const failsOf = (what: string, example: number) => countUpTo(1_000_000, `Where the last failure is ${what}.`, example)
+const failsOf = <const Example extends number>(what: string, example: Example) => ({
+  type: () => countUpTo(1_000_000),
+  description: `How many failures in a row cool a deployment down where the last one is ${what}.`,
+  example,
+})
 
-const retryPolicy = z.strictObject({
+const retryKeys = settingKeys('routing', {
   BadRequestErrorRetries: retriesAfter('a request that the upstream refuses with 400', 1),
   AuthenticationErrorRetries: retriesAfter("a refusal of the gateway's own key", 0),
-  NotFoundErrorRetries: retriesAfter('the upstream does not have the model', 1),
+  NotFoundErrorRetries: retriesAfter('an answer that the upstream does not have the model', 1),
   TimeoutErrorRetries: retriesAfter('a timeout', 1),
   RateLimitErrorRetries: retriesAfter('429, when its wait is over where there is no other deployment', 3),
   ContentPolicyViolationErrorRetries: retriesAfter("a refusal by the provider's content policy", 1),
-  InternalServerErrorRetries: retriesAfter('500', 2),
+  InternalServerErrorRetries: retriesAfter('an error of the upstream (500)', 2),
 })
 
-function countUpTo(most: number, description: string, example: number) {
-  return z
-    .number()
-    .int()
-    .min(0)
-    .max(most)
-    .optional()
-    .describe(description)
-    .meta({ examples: [example] })
-}
+const strategyKeys = settingKeys('routing', {
+  lowest_latency_buffer: {
+    type: () => z.number().min(0).max(100),
+    default: 0,
+    description: 'Deployments share the calls that are slower than the fastest by at most this part of its time.',
+    example: 0.5,
+  },
+  ttl: {
+    type: seconds,
+    default: 60,
+    description: 'After how many seconds without an answer a deployment is tried again.',
+    example: 60,
+  },
+})
+
+const ownKeys = settingKeys('routing', {
+  routing_strategy: {
+    type: () =>
+      z.enum(['simple-shuffle', 'least-busy', 'usage-based-routing', 'latency-based-routing', 'cost-based-routing']),
+    default: 'simple-shuffle',
+    description:
+      'Which of the deployments with the smallest `order` gets a call: `simple-shuffle` chooses by `weight`, ' +
+      '`least-busy` the one with the fewest calls under way, `usage-based-routing` the one with the fewest tokens in ' +
+      'the last minute, `latency-based-routing` the one that answers fastest, `cost-based-routing` the cheapest. ' +
+      'Equals are chosen by `weight` (docs/routing.md).',
+    example: 'least-busy',
+  },
+  routing_strategy_args: {
+    keys: strategyKeys,
+    description: 'What `latency-based-routing` goes by, beside the times of answers.',
+    example: { lowest_latency_buffer: 0.5 },
+    usedWith: { path: 'router_settings.routing_strategy', value: 'latency-based-routing' },
+  },
+  enable_tag_filtering: {
+    type: () => z.boolean(),
+    default: false,
+    description: 'true: the tags of a call choose among the deployments of its model, by their `tags`.',
+    example: true,
+  },
+  tag_filtering_match_any: {
+    type: () => z.boolean(),
+    default: true,
+    description: 'true: a deployment needs one of the tags of the call. false: it needs all of them.',
+    example: true,
+    usedWith: { path: 'router_settings.enable_tag_filtering', value: true },
+  },
+  max_attempts: {
+    type: () => z.number().int().min(1).max(100),
+    // Room for two retries at the model of the call, and as many at a fallback.
+    default: 6,
+    description: 'How many requests are sent to upstreams for one call at most.',
+    example: 6,
+  },
+  retry_policy: {
+    keys: retryKeys,
+    description:
+      'How many attempts are made after the first by the kind of the last error, in place of `num_retries`, also of ' +
+      'a client: at the other deployments of the name, then again.',
+    example: { TimeoutErrorRetries: 1, RateLimitErrorRetries: 3 },
+  },
+  model_group_retry_policy: {
+    entries: retryKeys,
+    map: policy => z.record(modelName(), policy),
+    description: 'Further retry policies by `model_name`, each of which wins over `retry_policy` for its deployments.',
+    example: { fast: { InternalServerErrorRetries: 4 } },
+  },
+  allowed_fails_policy: {
+    keys: settingKeys('routing', {
+      AuthenticationErrorAllowedFails: failsOf("a refusal of the gateway's own key", 1),
+      TimeoutErrorAllowedFails: failsOf('a timeout', 10),
+      RateLimitErrorAllowedFails: failsOf('a 429', 100),
+      InternalServerErrorAllowedFails: failsOf('a 500', 20),
+    }),
+    description: 'How many failures cool a deployment down by the kind of the last error, in place of `allowed_fails`.',
+    example: { RateLimitErrorAllowedFails: 10 },
+  },
+  timeout: {
+    type: seconds,
+    default: 600,
+    description:
+      'How many seconds may pass until the first byte of a whole answer, for models without their own `timeout`.',
+    example: 600,
+  },
+  stream_timeout: {
+    type: seconds,
+    default: 300,
+    description:
+      'How many seconds may pass until the first event of a stream, for models without a timeout of their own.',
+    example: 60,
+  },
+  model_group_alias: {
+    type: () =>
+      z.record(modelName(), z.union([text(), z.strictObject({ model: text(), hidden: z.boolean().optional() })])),
+    description: 'Other names for models: `{alias: model_name}`, or `{alias: {model, hidden}}` as LiteLLM has it.',
+    example: { 'gpt-4': 'gpt-4.1-mini' },
+  },
+})
 
 /** The section `router_settings`. */
-export const routerSettings = z.strictObject(
-  withExamples(
-    {
-      routing_strategy: z
-        .enum(['simple-shuffle', 'least-busy', 'usage-based-routing', 'latency-based-routing', 'cost-based-routing'])
-        .optional()
-        .describe(
-          'Which of the deployments with the smallest `order` gets a call: `simple-shuffle` (when left out) by ' +
-            '`weight`, `least-busy` the one with the fewest calls under way, `usage-based-routing` the one with the ' +
-            'fewest tokens in the last minute, `latency-based-routing` the one that answers fastest, ' +
-            '`cost-based-routing` the cheapest. Of equals, by `weight` (docs/routing.md).',
-        ),
-      routing_strategy_args: z
-        .strictObject({
-          lowest_latency_buffer: z
-            .number()
-            .min(0)
-            .max(100)
-            .optional()
-            .describe('Deployments share the calls that are slower than the fastest by at most this part of its time.')
-            .meta({ examples: [0.5] }),
-          ttl: seconds
-            .optional()
-            .describe('Seconds without an answer after which a deployment is tried again; 60 when left out.')
-            .meta({ examples: [60] }),
-        })
-        .optional()
-        .describe('Of `latency-based-routing`.'),
-      enable_tag_filtering: z
-        .boolean()
-        .optional()
-        .describe('true: the tags of a call choose among the deployments of its model, by their `tags`.'),
-      tag_filtering_match_any: z
-        .boolean()
-        .optional()
-        .describe('false: a deployment needs all tags of the call; true, when left out: one of them.'),
-      num_retries: z
-        .number()
-        .int()
-        .min(0)
-        .max(10)
-        .optional()
-        .describe('Attempts after the first at the deployments of a name; 2 when left out.'),
-      max_attempts: z.number().int().min(1).max(100).optional().describe('Requests to upstreams of one call (6).'),
-      ...cooldownSettings,
-      retry_policy: retryPolicy
-        .optional()
-        .describe(
-          'Attempts after the first by the kind of the last error, in place of `num_retries`, also of a client: at ' +
-            'the other deployments of the name, then again.',
-        ),
-      model_group_retry_policy: z
-        .record(modelName, retryPolicy)
-        .optional()
-        .describe('`{model_name: policy}`, in place of `retry_policy` for the deployments of this name.'),
-      allowed_fails_policy: z
-        .strictObject({
-          AuthenticationErrorAllowedFails: failsOf("a refusal of the gateway's own key", 1),
-          TimeoutErrorAllowedFails: failsOf('a timeout', 10),
-          RateLimitErrorAllowedFails: failsOf('a 429', 100),
-          InternalServerErrorAllowedFails: failsOf('a 500', 20),
-        })
-        .optional()
-        .describe('As `allowed_fails`, by the kind of the last error.'),
-      timeout: seconds
-        .optional()
-        .describe(
-          'Seconds until the first byte of a whole answer, for models without their own `timeout`; 600 when left out.',
-        ),
-      stream_timeout: seconds
-        .optional()
-        .describe(
-          'Seconds to the first event of a stream, for models without a timeout of their own; 300 when left out.',
-        ),
-      ...fallbackSettings,
-      model_group_alias: z
-        .record(modelName, z.union([text, z.strictObject({ model: text, hidden: z.boolean().optional() })]))
-        .optional()
-        .describe('Other names for models: `{alias: model_name}`, or `{alias: {model, hidden}}` as in LiteLLM.'),
-      ...providerBudgetSettings,
+export const routerKeys = { ...ownKeys, ...sharedKeys, ...providerBudgetKeys }
+
+/** Keys of `settings` that LiteLLM's users know there. */
+export const commonRouterKeys = {
+  ...secondKeys('router_settings', sharedKeys),
+  ...settingKeys('routing', {
+    request_timeout: {
+      type: seconds,
+      sameAs: 'router_settings.timeout',
+      description: 'The same as `timeout` of `router_settings`, which wins.',
+      example: 600,
     },
-    routerExamples,
-  ),
-)
+  }),
+}
+
+/** The sections in which keys about routing stand. */
+interface RouterSections {
+  readonly settings?: Values<typeof commonRouterKeys>
+  readonly router_settings?: Values<typeof routerKeys>
+}
+
+/** `router_settings` over `settings`, over the defaults. */
+export function filledRouter({ settings: common = {}, router_settings: given = {} }: RouterSections) {
+  const { num_retries, allowed_fails, cooldown_time, default_fallbacks, request_timeout: timeout } = common
+  const shared = { num_retries, allowed_fails, cooldown_time, default_fallbacks, timeout }
+  return withDefaults(routerKeys, { ...shared, ...given })
+}
+
+type Router = Filled<typeof routerKeys>
+
+/** No cooldown is longer (pipeline/routing/cooldown.ts). */
+export const cooldownSecondsMax = 60
+
+/** The settings of the router. */
+export function routerSettingsOf(config: RouterSections): RouterSettings {
+  const router = filledRouter(config)
+  return {
+    ...strategyOf(router),
+    ...(router.enable_tag_filtering && {
+      tagFilter: { matches: router.tag_filtering_match_any ? 'any' : 'all' },
+    }),
+    retries: router.num_retries,
+    attemptsMax: router.max_attempts,
+    // 0 is LiteLLM's word for a cooldown at the first failure.
+    allowedFails: Math.max(1, router.allowed_fails),
+    cooldownMs: Math.min(router.cooldown_time, cooldownSecondsMax) * 1000,
+    ...errorPoliciesOf(router),
+    ...fallbackLists(config, router.default_fallbacks),
+  }
+}
+
+/** Empty = deployments are chosen by their weights. */
+function strategyOf({
+  routing_strategy: by,
+  routing_strategy_args: args = {},
+}: Router): Pick<RouterSettings, 'strategy'> | undefined {
+  if (by === 'simple-shuffle') return undefined
+  if (by !== 'latency-based-routing') return { strategy: { by } }
+  const { lowest_latency_buffer: bufferShare, ttl } = withDefaults(strategyKeys, args)
+  return { strategy: { by, bufferShare, forgetMs: ttl * 1000 } }
+}
+
+/** Empty = every kind of error has the same counts. */
+function errorPoliciesOf({
+  retry_policy: policy,
+  model_group_retry_policy: byModel,
+  allowed_fails_policy: fails,
+}: Router): Pick<RouterSettings, 'retryPolicy' | 'retryPolicies' | 'allowedFailsPolicy'> {
+  return {
+    ...(policy && { retryPolicy: countsOf(policy, 'Retries') }),
+    ...(byModel && {
+      retryPolicies: Object.fromEntries(Object.entries(byModel).map(([name, one]) => [name, countsOf(one, 'Retries')])),
+    }),
+    // 0 is LiteLLM's word for a cooldown at the first failure.
+    ...(fails && { allowedFailsPolicy: countsOf(fails, 'AllowedFails', 1) }),
+  }
+}
+
+function countsOf(policy: Readonly<Record<string, number | undefined>>, suffix: string, least = 0): CountsByError {
+  return Object.fromEntries(
+    policyErrors.flatMap(error => {
+      const count = policy[`${error}${suffix}`]
+      return count === undefined ? [] : [[error, Math.max(count, least)]]
+    }),
+  )
+}
+
+/** The most retries that are granted, by key of `router_settings`. */
+export function retriesGranted(router: Values<typeof routerKeys>): [key: string, retries: number][] {
+  const { num_retries: retries = 0, retry_policy: policy = {}, model_group_retry_policy: byModel = {} } = router
+  const most = (...policies: (typeof policy)[]) => Math.max(0, ...policies.flatMap(one => Object.values(one)))
+  return [
+    ['num_retries', retries],
+    ['retry_policy', most(policy)],
+    ['model_group_retry_policy', most(...Object.values(byModel))],
+  ]
+}
+
+/** A list of `router_settings` wins over one of `settings`, and one in `fallbacks` over `default_fallbacks`. */
+function fallbackLists(
+  { settings: common = {}, router_settings: router = {} }: RouterSections,
+  always: readonly string[] | undefined,
+): Pick<RouterSettings, 'fallbacks' | 'contextWindowFallbacks' | 'contentPolicyFallbacks'> {
+  const merged = (field: (typeof fallbackFields)[number]): FallbackLists =>
+    Object.fromEntries([...(common[field] ?? []), ...(router[field] ?? [])].flatMap(map => Object.entries(map)))
+  return {
+    fallbacks: { ...(always && { '*': always }), ...merged('fallbacks') },
+    contextWindowFallbacks: merged('context_window_fallbacks'),
+    contentPolicyFallbacks: merged('content_policy_fallbacks'),
+  }
+}

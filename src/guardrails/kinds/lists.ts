@@ -2,6 +2,7 @@
 import { linearPattern, literalPattern, PatternError } from '../../lib/linear-regex/index.ts'
 import { GuardrailProblem } from '../check.ts'
 import type { Check, CheckParts, Judgement, Subject } from '../check.ts'
+import { guardrailKeys, topicKeys } from '../params.ts'
 import type { GuardrailParams } from '../params.ts'
 import { plainUnits } from '../plain-text.ts'
 import { Scanner } from '../scanner.ts'
@@ -9,14 +10,15 @@ import type { Rule } from '../scanner.ts'
 
 /** Refuses, masks or records every listed word. */
 export function wordList({ settings }: CheckParts): Check {
-  const { words, action = 'block', whole_words: wholeWords = true, ...rest } = settings.params as GuardrailParams
+  const { words, action = 'block', ...rest } = settings.params as GuardrailParams
+  const { whole_words: wholeWords = guardrailKeys.whole_words.default } = rest
   if (!words) throw new GuardrailProblem(['words'], 'is missing; list the words')
   // Texts are read as they are seen: a word that is written in another way is looked for in the plain one, too.
   const all = [...new Set(words.flatMap(word => [word, plainUnits(word)?.text ?? word]))]
   const pattern = literalPattern(all, { ignoreCase: rest.case_sensitive !== true, wholeWords })
   return {
     rules: [{ name: 'WORD', guardrail: settings.name, pattern, action }],
-    restores: rest.output_parse_pii ?? true,
+    restores: rest.output_parse_pii ?? guardrailKeys.output_parse_pii.default,
   }
 }
 
@@ -37,17 +39,15 @@ export function patternList({ settings }: CheckParts): Check {
       throw error
     }
   })
-  return { rules, restores: rest.output_parse_pii ?? true }
+  return { rules, restores: rest.output_parse_pii ?? guardrailKeys.output_parse_pii.default }
 }
-
-const wordsOfTopic = 2
 
 /** Refuses texts with several words of one topic. */
 export function topicList({ settings }: CheckParts): Check {
   const { topics, action = 'block', case_sensitive: isExact = false } = settings.params as GuardrailParams
   if (!topics) throw new GuardrailProblem(['topics'], 'is missing; list topics with their words')
   if (action === 'mask') throw new GuardrailProblem(['action'], 'a topic cannot be masked; use block or flag')
-  const compiled = topics.map(({ name, words, threshold = wordsOfTopic }) => {
+  const compiled = topics.map(({ name, words, threshold = topicKeys.threshold.default }) => {
     const pattern = literalPattern(words, { ignoreCase: !isExact, wholeWords: true })
     const rule: Rule = { name: 'WORD', guardrail: settings.name, pattern, action: 'flag' }
     return { name, threshold, scanner: new Scanner([rule]) }

@@ -3,6 +3,7 @@ import { linearPattern } from '../../lib/linear-regex/index.ts'
 import type { LinearPattern } from '../../lib/linear-regex/index.ts'
 import { GuardrailProblem } from '../check.ts'
 import type { Check, CheckParts } from '../check.ts'
+import { guardrailKeys } from '../params.ts'
 import type { GuardrailParams } from '../params.ts'
 import { entities, secretNames } from '../personal-data/entities.ts'
 import type { Action, Rule } from '../scanner.ts'
@@ -21,7 +22,7 @@ export function personalData({ settings }: CheckParts): Check {
   const {
     pii_entities_config: config,
     action = 'mask',
-    output_parse_pii: restores = true,
+    output_parse_pii: restores = guardrailKeys.output_parse_pii.default,
   } = settings.params as GuardrailParams
   const isSecretsOnly = settings.kind === 'secrets' || settings.kind === 'hide-secrets'
   const wanted: readonly (readonly [string, Action])[] = config

@@ -2,6 +2,7 @@
 import { linearPattern } from '../../lib/linear-regex/index.ts'
 import { GuardrailProblem } from '../check.ts'
 import type { Check, CheckParts } from '../check.ts'
+import { guardrailKeys } from '../params.ts'
 import type { GuardrailParams } from '../params.ts'
 
 const instructions = '(?:instructions?|prompts?|rules|directions|guidelines|commands|context)'
@@ -94,7 +95,7 @@ const phrases = () => (compiled ??= compile())
 
 /** Adds up what the texts of users and tools hold; each turn of phrase counts once. */
 export function promptInjection({ settings }: CheckParts): Check {
-  const { threshold = 1, action = 'block' } = settings.params as GuardrailParams
+  const { threshold = guardrailKeys.threshold.default, action = 'block' } = settings.params as GuardrailParams
   if (action === 'mask') throw new GuardrailProblem(['action'], 'an attack cannot be masked; use block or flag')
   const searched = phrases()
   return {

@@ -4,6 +4,7 @@ import { brokenAnswer } from '../../core/errors.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { GuardrailProblem } from '../check.ts'
 import type { JudgeContext, Check, CheckParts, JudgedSpan, Judgement, Subject } from '../check.ts'
+import { guardrailKeys } from '../params.ts'
 import type { GuardrailParams } from '../params.ts'
 
 /** Questions to an analyzer at once. */
@@ -30,12 +31,12 @@ export function presidio(parts: CheckParts): Check {
   if (base === undefined)
     throw new GuardrailProblem(['presidio_analyzer_api_base'], 'is missing; give the address of the analyzer')
   const config = params.pii_entities_config
-  const least = params.presidio_score_threshold ?? 0.5
+  const least = params.presidio_score_threshold ?? guardrailKeys.presidio_score_threshold.default
   const actionOf = (name: string) => (config?.[name]?.toLowerCase() ?? params.action ?? 'mask') as JudgedSpan['action']
   const ask = async (text: string, { timeoutMs }: JudgeContext): Promise<JudgedSpan[]> => {
     const body = JSON.stringify({
       text,
-      language: params.presidio_language ?? 'en',
+      language: params.presidio_language ?? guardrailKeys.presidio_language.default,
       score_threshold: least,
       ...(config && { entities: Object.keys(config) }),
     })
@@ -45,7 +46,7 @@ export function presidio(parts: CheckParts): Check {
     return found.flatMap(one => spanOf(one, text, { least, actionOf }) ?? [])
   }
   return {
-    restores: params.output_parse_pii ?? true,
+    restores: params.output_parse_pii ?? guardrailKeys.output_parse_pii.default,
     async judge({ texts }, context) {
       const distinct = [...new Set(texts)].filter(one => one.trim() !== '')
       const known = new Map<string, JudgedSpan[]>()

@@ -1,7 +1,7 @@
 /** What is reserved for a call, and what it is charged at its end. */
 import { describe, expect, test } from 'bun:test'
 import { BudgetPlan } from '../../access/limits/budget-plan.ts'
-import { budgetSettingsOf } from '../../config/budgets.ts'
+import { budgetSettingsOf } from '../../config/sections/budgets.ts'
 import type { Attempt, Call, Settlement } from '../../core/call.ts'
 import type { CallInput } from '../../core/hub/input.ts'
 import type { GatewayError } from '../../core/errors.ts'

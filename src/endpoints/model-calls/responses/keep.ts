@@ -7,8 +7,6 @@ import type { Json } from '../../../lib/json/json-values.ts'
 import { exactObject, exactText } from '../../../lib/json/exact-json.ts'
 import { schemaNames } from '../../../core/dialects/exact-names.ts'
 
-const retentionMsDefault = 30 * 86_400_000
-
 /** Facts of a call before it is answered. */
 export interface KeptCall {
   readonly keyId: string
@@ -42,7 +40,7 @@ export function recordOf(
     response,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
-    expiresAtMs: nowMs + (settings.responseRetentionMs ?? retentionMsDefault),
+    expiresAtMs: nowMs + settings.responseRetentionMs,
   }
 }
 
