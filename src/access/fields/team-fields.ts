@@ -5,7 +5,7 @@ import { blankRecord, written } from '../../core/tenancy/fields.ts'
 import type { Membership, Team } from '../../core/tenancy/tenancy.ts'
 import type { NewTenant, TenantChanges } from '../../core/tenancy/tenancy-store.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { iso, shownFields } from './answers.ts'
+import { shownFields } from './answers.ts'
 import { changesOf, keyName, selfServiceFields, version, without, writtenFields } from './checks.ts'
 import { createsMissingUsers } from './tenant-fields.ts'
 
@@ -123,11 +123,23 @@ export const shownTeam = (team: Team, members: readonly Membership[], spend: num
   members_with_roles: members.map(one => ({ user_id: one.userId, role: one.role })),
 })
 
-/** A user's membership of a team or an organization, as the API shows it. */
-export const shownMembership = (one: Membership) => ({
+/** A user's membership of a team, as the API shows it. */
+export const shownTeamMembership = (one: Membership) => ({
   user_id: one.userId,
-  [`${one.kind}_id`]: one.groupId,
-  [one.kind === 'team' ? 'role' : 'user_role']: one.role,
-  created_at: iso(one.createdAtMs),
+  team_id: one.groupId,
+  role: one.role,
+  ...membershipParts(one),
+})
+
+/** A user's membership of an organization, as the API shows it. */
+export const shownOrganizationMembership = (one: Membership) => ({
+  user_id: one.userId,
+  organization_id: one.groupId,
+  user_role: one.role,
+  ...membershipParts(one),
+})
+
+const membershipParts = (one: Membership) => ({
+  created_at: new Date(one.createdAtMs).toISOString(),
   litellm_budget_table: shownFields(spendingFields, one),
 })

@@ -40,7 +40,7 @@ export function shownBudgetState(
   period: BudgetPeriod,
   { spentNanoUsd, reservedNanoUsd }: PeriodUse,
   { duration, nowMs }: { readonly duration: string | null; readonly nowMs: number },
-): Record<string, unknown> {
+) {
   const { maxNanoUsd, softNanoUsd, startMs, endMs } = period
   const isLimited = maxNanoUsd < budgetNanoUsdMax
   const forecast = forecastOf(period, spentNanoUsd, nowMs)

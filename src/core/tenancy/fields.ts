@@ -1,8 +1,8 @@
 /**
- * What a field of a tenant object is. The tables of `field-tables.ts` are made of such fields; from one follow its
- * type, the check of requests (`access/fields/checks.ts`), what answers show (`access/fields/answers.ts`) with its
- * schema (`endpoints/openapi/field-schemas.ts`), the column and the audit row (`store/tenancy/columns.ts`), and what an
- * import reads of LiteLLM (`access/imports/litellm-rows.ts`).
+ * What a field of a tenant object is. The tables of `field-tables.ts` are made of fields; from one follow its type,
+ * the check of requests (`access/fields/checks.ts`), what answers show (`access/fields/answers.ts`) with its schema
+ * (`endpoints/openapi/field-schemas.ts`), the column and the audit row (`store/tenancy/columns.ts`), and what an import
+ * reads of LiteLLM (`access/imports/litellm-rows.ts`).
  */
 
 /** The budget of one model within an object's scope. */

@@ -4,11 +4,15 @@ import { shownKey } from '../../access/fields/key-fields.ts'
 import { spendingProblem } from '../../access/fields/spending.ts'
 import type { Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
+import { keyRecordFields } from '../../core/tenancy/field-tables.ts'
 import type { KeyRecord } from '../../core/tenancy/keys.ts'
 import type { PageQuery } from '../../core/tenancy/tenancy-store.ts'
 import type { SpendingFields } from '../../core/tenancy/tenancy.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { fieldSchemas } from '../openapi/field-schemas.ts'
+import { boolean, described, integer, named, nullable, number, shape, text } from '../openapi/schema.ts'
+import type { ValueOf } from '../openapi/schema.ts'
 
 /** `cursor` takes the place of `page`. */
 export const cursorField = lazy(() =>
@@ -25,6 +29,15 @@ export function nextCursor(items: readonly Stamp[], limit: number): string | nul
   const last = items.at(-1)
   if (!last || items.length < limit) return null
   return Buffer.from(`${last.createdAtMs}:${last.id}`).toString('base64url')
+}
+
+/** What `pageFields` returns: the properties of a schema. */
+export const pageFieldSchemas = {
+  total: described('How many there are on all pages.', integer),
+  page: described('The number of this page, from 1 on.', integer),
+  page_size: described('How many a page has at most.', integer),
+  total_pages: described('How many pages there are.', integer),
+  next_cursor: described('Send it as `cursor` for the next page; null = there is none.', nullable(text)),
 }
 
 /** The fields of a page beside its objects: counted over all pages, with the cursor of the next one. */
@@ -93,15 +106,27 @@ export function checkedSpending<Fields extends Partial<SpendingFields>>(
   return fields
 }
 
+/** The schema allows what an object has spent. */
+export const spendSchema = described('Dollars that all of its calls have cost.', number)
+
+/** A key as the API shows it: the properties of a schema. */
+export const shownKeyFields = () => ({
+  ...fieldSchemas(keyRecordFields),
+  auto_rotate: described('true = the text has to be replaced each `rotation_interval`.', boolean),
+  spend: spendSchema,
+})
+/** The schema allows a key without its text. */
+export const keySchema = named('Key', () => shape(shownKeyFields()))
+
 /** Keys as lists show them, with the dollars that each has spent. */
-export async function shownKeys(services: Services, keys: readonly KeyRecord[]): Promise<Record<string, unknown>[]> {
+export async function shownKeys(services: Services, keys: readonly KeyRecord[]): Promise<ValueOf<typeof keySchema>[]> {
   const ids = keys.map(record => record.id)
   const spent = await spentBy(services, 'key', ids)
   return keys.map(record => ({ ...shownKey(record), spend: spent(record.id) }))
 }
 
 /** As `shownKeys`, of one. */
-export async function shownKeyWithSpend(services: Services, key: KeyRecord): Promise<Record<string, unknown>> {
+export async function shownKeyWithSpend(services: Services, key: KeyRecord): Promise<ValueOf<typeof keySchema>> {
   const [shown] = await shownKeys(services, [key])
   return shown!
 }

@@ -21,7 +21,6 @@ import { collectNamed } from './schema.ts'
 import type { Schema } from './schema.ts'
 import { parametersOf, schemaOf } from './zod-schema.ts'
 import { sessionSchemas } from './session-schemas.ts'
-import { tenancySchemas } from './tenancy-schemas.ts'
 
 /** Tags in the order in which readers see them. */
 const tags: Readonly<Record<string, string>> = {
@@ -135,7 +134,6 @@ export async function openapiDocument(
         ...administrationSchemas,
         ...configuredSchemas,
         ...spendSchemas,
-        ...tenancySchemas,
         ...scimSchemas,
         ...conversationSchemas,
         ...bodySchemas,

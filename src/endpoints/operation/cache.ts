@@ -7,7 +7,57 @@ import { dayText } from '../common/date-span.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { dayMs } from '../../lib/clock.ts'
-import { reference } from '../openapi/schema.ts'
+import {
+  anyObject,
+  boolean,
+  constant,
+  described,
+  integer,
+  listOf,
+  mapOf,
+  named,
+  number,
+  oneOf,
+  shape,
+  text,
+} from '../openapi/schema.ts'
+
+const hitsByKind = described('Calls that were answered from the cache, by how the answers were found.', mapOf(integer))
+const cachePingSchema = named('CachePing', () =>
+  shape({
+    status: constant('healthy'),
+    cache_type: oneOf('local', 'redis'),
+    ping_response: boolean,
+    set_cache_response: text,
+    litellm_cache_params: anyObject,
+    answers: described('Answers that are kept in the memory of this process.', integer),
+    bytes: described('Bytes of memory that these answers take.', integer),
+    hits: hitsByKind,
+    misses: described('Calls of this process that were looked for in the cache, and were sent.', integer),
+    saved: described('In this process since its start: dollars that hits did not cost.', number),
+  }),
+)
+const cacheActivitySchema = named('CacheActivity', () =>
+  shape({
+    start_date: text,
+    end_date: text,
+    days: described(
+      'Every day, in UTC. Other replicas add to them every ten seconds.',
+      listOf(
+        shape({
+          date: text,
+          hits: hitsByKind,
+          misses: described('Calls that could have been answered from the cache, and were sent.', integer),
+          saved: described('Dollars that the hits did not cost.', number),
+        }),
+      ),
+    ),
+  }),
+)
+const cacheStatusSchema = named('CacheStatus', () => shape({ status: constant('success') }))
+const cacheRedisInfoSchema = named('CacheRedisInfo', () =>
+  shape({ num_clients: integer, clients: listOf(mapOf(text)), info: mapOf(text) }),
+)
 
 const nothing = lazy(() => z.strictObject({}))
 const keysMax = 1000
@@ -43,7 +93,7 @@ const ping = withQuery(nothing, {
   paths: ['/cache/ping'],
   auth: 'viewer',
   tag: 'Cache',
-  answer: reference('CachePing'),
+  answer: cachePingSchema,
   operationId: 'pingCache',
   summary: 'Writes and reads an entry of the cache',
   failures: [503],
@@ -51,7 +101,7 @@ const ping = withQuery(nothing, {
     const cache = cacheOf(context)
     await reached(() => cache.ping())
     return {
-      status: 'healthy',
+      status: 'healthy' as const,
       cache_type: cache.kind,
       ping_response: true,
       set_cache_response: 'success',
@@ -75,14 +125,14 @@ const remove = withBody(keysBody, {
   paths: ['/cache/delete'],
   auth: 'admin',
   tag: 'Cache',
-  answer: reference('CacheStatus'),
+  answer: cacheStatusSchema,
   operationId: 'deleteCachedAnswers',
   summary: 'Forgets kept answers',
   failures: [503],
   async handle({ keys }, context) {
     const cache = cacheOf(context)
     await reached(() => cache.delete(keys))
-    return { status: 'success' }
+    return { status: 'success' as const }
   },
 })
 
@@ -90,14 +140,14 @@ const flush = withBody(nothing, {
   paths: ['/cache/flushall'],
   auth: 'admin',
   tag: 'Cache',
-  answer: reference('CacheStatus'),
+  answer: cacheStatusSchema,
   operationId: 'flushCache',
   summary: 'Forgets all kept answers',
   failures: [503],
   async handle(_, context) {
     const cache = cacheOf(context)
     await reached(() => cache.clear())
-    return { status: 'success' }
+    return { status: 'success' as const }
   },
 })
 
@@ -105,7 +155,7 @@ const redisInfo = withQuery(nothing, {
   paths: ['/cache/redis/info'],
   auth: 'viewer',
   tag: 'Cache',
-  answer: reference('CacheRedisInfo'),
+  answer: cacheRedisInfoSchema,
   operationId: 'getCacheRedisInfo',
   summary: 'What the Redis of the cache says of itself and of its clients',
   failures: [503],
@@ -129,7 +179,7 @@ const activity = withQuery(activityQuery, {
   paths: ['/cache/activity'],
   auth: 'viewer',
   tag: 'Cache',
-  answer: reference('CacheActivity'),
+  answer: cacheActivitySchema,
   operationId: 'getCacheActivity',
   summary: 'Hits, misses and saved money of all replicas, day by day',
   failures: [503],

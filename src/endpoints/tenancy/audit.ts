@@ -1,19 +1,33 @@
 /** The audit log: who changed what, and when. */
 import { z } from 'zod'
-import { iso } from '../../access/fields/answers.ts'
 import { keyName, moment } from '../../access/fields/checks.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { auditActions } from '../../core/tenancy/tenancy.ts'
 import type { AuditEntry } from '../../core/tenancy/tenancy.ts'
-import { cursorField, pageFields, pageOf } from '../common/answers.ts'
+import { cursorField, pageFields, pageFieldSchemas, pageOf } from '../common/answers.ts'
 import { withQuery } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { reference } from '../openapi/schema.ts'
+import { anyObject, dateTime, described, listOf, named, nullable, shape, text } from '../openapi/schema.ts'
+import type { ValueOf } from '../openapi/schema.ts'
 
-const shown = (entry: AuditEntry) => ({
+const auditEntrySchema = named('AuditEntry', () =>
+  shape({
+    id: text,
+    updated_at: dateTime,
+    changed_by: described('The user who changed it, or the key where it has none.', text),
+    changed_by_api_key: described('The hash of the key that changed it, `master` or `cli`.', text),
+    action: text,
+    table_name: text,
+    object_id: text,
+    before_value: nullable(anyObject),
+    updated_values: nullable(anyObject),
+  }),
+)
+
+const shown = (entry: AuditEntry): ValueOf<typeof auditEntrySchema> => ({
   id: entry.id,
-  updated_at: iso(entry.atMs),
+  updated_at: new Date(entry.atMs).toISOString(),
   changed_by: entry.actor.id,
   changed_by_api_key: entry.actor.keyHash,
   action: entry.action,
@@ -41,7 +55,7 @@ const auditList = withQuery(listQuery, {
   paths: ['/audit'],
   auth: 'viewer',
   tag: 'Audit',
-  answer: reference('AuditLog'),
+  answer: named('AuditLog', () => shape({ audit_logs: listOf(auditEntrySchema), ...pageFieldSchemas })),
   operationId: 'listAuditLog',
   summary: 'Changes of keys, teams, users and the like, newest first',
   async handle(query, { services }) {
@@ -67,7 +81,7 @@ const auditOne = withQuery(() => z.strictObject({}), {
   paths: ['/audit/{id}'],
   auth: 'viewer',
   tag: 'Audit',
-  answer: reference('AuditEntry'),
+  answer: auditEntrySchema,
   operationId: 'getAuditEntry',
   summary: 'One change',
   failures: [404],

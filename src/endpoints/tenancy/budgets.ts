@@ -13,14 +13,19 @@ import {
 } from '../../access/fields/tenant-fields.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { budgetFields } from '../../core/tenancy/field-tables.ts'
 import type { NamedBudget } from '../../core/tenancy/tenancy.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { budgetUsage } from './common/budget-usage.ts'
-import { checkedSpending, cursorField, pageFields, pageOf } from '../common/answers.ts'
+import { checkedSpending, cursorField, pageFields, pageFieldSchemas, pageOf } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
-import { reference } from '../openapi/schema.ts'
+import { fieldSchemas } from '../openapi/field-schemas.ts'
+import { anything, listOf, named, shape, text } from '../openapi/schema.ts'
 
-const about = { tag: 'Budgets', answer: reference('Budget') }
+const budgetSchema = named('Budget', () => shape(fieldSchemas(budgetFields)))
+const budgetListSchema = named('BudgetList', () => listOf(budgetSchema))
+
+const about = { tag: 'Budgets', answer: budgetSchema }
 
 const budgetNew = withBody(budgetBody, {
   ...about,
@@ -63,7 +68,7 @@ async function existing({ tenancy }: { tenancy: Pick<Services['tenancy'], 'find'
 
 const budgetInfo = withBody(() => z.strictObject({ budgets: z.array(keyName()).min(1).max(1000) }), {
   ...about,
-  answer: reference('BudgetList'),
+  answer: budgetListSchema,
   paths: ['/budget/info'],
   auth: 'viewer',
   operationId: 'getBudgets',
@@ -75,21 +80,23 @@ const budgetInfo = withBody(() => z.strictObject({ budgets: z.array(keyName()).m
 
 const budgetSettingsOf = withQuery(() => z.strictObject({ budget_id: keyName() }), {
   ...about,
-  answer: reference('BudgetSettings'),
+  answer: named('BudgetSettings', () =>
+    listOf(shape({ field_name: text, field_description: text, field_value: anything })),
+  ),
   paths: ['/budget/settings'],
   auth: 'viewer',
   operationId: 'getBudgetSettings',
   summary: 'The fields of a budget with their meanings and values',
   failures: [404],
   async handle({ budget_id: id }, { services }) {
-    const shown = shownBudget(await existing(services, id))
+    const shown: Readonly<Record<string, unknown>> = shownBudget(await existing(services, id))
     return budgetSettings.map(one => ({ ...one, field_value: shown[one.field_name] ?? null }))
   },
 })
 
 const budgetList = withQuery(() => z.strictObject({}), {
   ...about,
-  answer: reference('BudgetList'),
+  answer: budgetListSchema,
   paths: ['/budget/list'],
   auth: 'viewer',
   operationId: 'listBudgets',
@@ -108,7 +115,7 @@ const pagesQuery = lazy(() =>
 )
 const budgetPages = withQuery(pagesQuery, {
   ...about,
-  answer: reference('BudgetPage'),
+  answer: named('BudgetPage', () => shape({ budgets: listOf(budgetSchema), ...pageFieldSchemas })),
   paths: ['/v2/budget/list'],
   auth: 'viewer',
   operationId: 'listBudgetPages',

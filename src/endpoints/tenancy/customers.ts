@@ -5,21 +5,42 @@ import { keyName } from '../../access/fields/checks.ts'
 import { customerBody, customerChanges, newCustomer, shownCustomer } from '../../access/fields/tenant-fields.ts'
 import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { customerFields, spendingFields } from '../../core/tenancy/field-tables.ts'
 import type { Customer } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
 import { checkGroups } from './common/access.ts'
 import { blockingEndpoints } from './common/blocking-endpoints.ts'
-import { spendingStateOf } from './common/budget-states.ts'
-import { checkedSpending, cursorField, pageFields, pageOf, spentBy } from '../common/answers.ts'
+import { spendingStateFields, spendingStateOf } from './common/budget-states.ts'
+import {
+  checkedSpending,
+  cursorField,
+  pageFields,
+  pageFieldSchemas,
+  pageOf,
+  spendSchema,
+  spentBy,
+} from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { reference } from '../openapi/schema.ts'
+import { fieldSchemas } from '../openapi/field-schemas.ts'
+import { integer, listOf, named, shape, text } from '../openapi/schema.ts'
+import type { ValueOf } from '../openapi/schema.ts'
 
-const about = { tag: 'Customers', answer: reference('Customer') }
+const customerFieldSchemas = () => ({
+  ...fieldSchemas(customerFields),
+  spend: spendSchema,
+  litellm_budget_table: shape(fieldSchemas(spendingFields)),
+})
+const customerSchema = named('Customer', () => shape(customerFieldSchemas()))
+
+const about = { tag: 'Customers', answer: customerSchema }
 const paths = (name: string): string[] => [`/customer/${name}`, `/end_user/${name}`]
 const severalCustomers = lazy(() => z.strictObject({ user_ids: z.array(keyName()).min(1).max(1000) }))
 
-async function customerRows(services: Services, customers: readonly Customer[]): Promise<Record<string, unknown>[]> {
+async function customerRows(
+  services: Services,
+  customers: readonly Customer[],
+): Promise<ValueOf<typeof customerSchema>[]> {
   const spent = await spentBy(
     services,
     'customer',
@@ -41,7 +62,7 @@ const customerNew = withBody(customerBody, {
       await checkGroups(tx, record)
       return tx.insert('customer', record)
     })
-    return (await customerRows(services, [made]))[0]
+    return (await customerRows(services, [made]))[0]!
   },
 })
 
@@ -60,7 +81,7 @@ const customerUpdate = withBody(customerBody, {
       await checkGroups(tx, changes)
       return tx.update('customer', id, changes, version)
     })
-    return (await customerRows(services, [changed]))[0]
+    return (await customerRows(services, [changed]))[0]!
   },
 })
 
@@ -90,7 +111,7 @@ function each(
 
 const customerDelete = withBody(severalCustomers, {
   ...about,
-  answer: reference('DeletedCustomers'),
+  answer: named('DeletedCustomers', () => shape({ deleted_customers: integer, message: text })),
   paths: paths('delete'),
   auth: 'admin',
   operationId: 'deleteCustomers',
@@ -107,7 +128,7 @@ const customerDelete = withBody(severalCustomers, {
 
 const customerBlocking = blockingEndpoints(severalCustomers, {
   ...about,
-  answer: reference('BlockedCustomers'),
+  answer: named('BlockedCustomers', () => shape({ blocked_users: listOf(customerSchema) })),
   auth: 'admin',
   block: { paths: paths('block'), operationId: 'blockCustomers', summary: 'Refuse calls of customers at once' },
   unblock: {
@@ -123,7 +144,7 @@ const customerBlocking = blockingEndpoints(severalCustomers, {
 
 const customerInfo = withQuery(() => z.strictObject({ end_user_id: keyName() }), {
   ...about,
-  answer: reference('CustomerInfo'),
+  answer: named('CustomerInfo', () => shape({ ...customerFieldSchemas(), ...spendingStateFields })),
   paths: paths('info'),
   auth: 'viewer',
   operationId: 'getCustomer',
@@ -132,7 +153,7 @@ const customerInfo = withQuery(() => z.strictObject({ end_user_id: keyName() }),
   async handle({ end_user_id: id }, { services }) {
     const found = await existing(services.tenancy, id, 'end_user_id')
     const [row] = await customerRows(services, [found])
-    return { ...row, ...(await spendingStateOf(services, 'customer', found)) }
+    return { ...row!, ...(await spendingStateOf(services, 'customer', found)) }
   },
 })
 
@@ -145,7 +166,7 @@ const listQuery = lazy(() =>
 )
 const customerList = withQuery(listQuery, {
   ...about,
-  answer: reference('CustomerList'),
+  answer: named('CustomerList', () => listOf(customerSchema)),
   paths: paths('list'),
   auth: 'viewer',
   operationId: 'listCustomers',
@@ -161,7 +182,7 @@ const pagesQuery = lazy(() =>
 )
 const customerPages = withQuery(pagesQuery, {
   ...about,
-  answer: reference('CustomerPage'),
+  answer: named('CustomerPage', () => shape({ customers: listOf(customerSchema), ...pageFieldSchemas })),
   paths: ['/v2/customer/list', '/v2/end_user/list'],
   auth: 'viewer',
   operationId: 'listCustomerPages',

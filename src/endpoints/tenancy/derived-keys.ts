@@ -7,14 +7,14 @@ import { nanoUsdToText } from '../../pricing/cost.ts'
 import { readDuration } from '../../access/key.ts'
 import { keyName } from '../../access/fields/checks.ts'
 import { mayCall, shownModel } from '../../access/models/model-access.ts'
-import { jsonAnswer } from '../../core/answer.ts'
 import { isMaster, isStandInKeyId } from '../../core/caller.ts'
 import type { Caller, DerivedKey } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { budgetNanoUsdMax } from '../../core/tenancy/limits.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json, reference } from '../openapi/schema.ts'
+import { jsonEndpoint } from '../common/json-endpoint.ts'
+import { dateTime, described, integer, listOf, named, nullable, number, shape, text } from '../openapi/schema.ts'
 import { lazy } from '../../lib/lazy.ts'
 
 const lifetimeDefault = '1d'
@@ -30,6 +30,22 @@ const body = lazy(() =>
     max_parallel_requests: limit(),
   }),
 )
+const derivedKeySchema = named('DerivedKey', () =>
+  shape({
+    key: described('The key itself, shown this once: `mgd_` and what it may do, signed.', text),
+    token_id: text,
+    parent_token_id: described('The id of the key that it was made with.', text),
+    models: listOf(text),
+    max_budget: described(
+      'Dollars that it may spend; null = as much as the key that it was made with.',
+      nullable(number),
+    ),
+    rpm_limit: nullable(integer),
+    tpm_limit: nullable(integer),
+    max_parallel_requests: nullable(integer),
+    expires: dateTime,
+  }),
+)
 type DeriveBody = z.infer<ReturnType<typeof body>>
 
 /**
@@ -37,7 +53,7 @@ type DeriveBody = z.infer<ReturnType<typeof body>>
  * key and of everything that key belongs to, and its own amount holds for its life. It ends with that key at the
  * latest: when that is blocked, deleted, regenerated or expired. 422 for a field that asks for more than that key has.
  */
-export const keyDerive: Endpoint = {
+export const keyDerive: Endpoint = jsonEndpoint(derivedKeySchema, {
   method: 'POST',
   paths: ['/key/derive'],
   auth: 'key',
@@ -48,7 +64,6 @@ export const keyDerive: Endpoint = {
     tag: 'Keys',
     request: body,
     requestOptional: true,
-    success: json(reference('DerivedKey')),
     failures: [403, 422],
   },
   async handle(request, services, caller) {
@@ -72,7 +87,7 @@ export const keyDerive: Endpoint = {
       )
     if (!parent) throw new GatewayError('unauthenticated', 'the API key was deleted')
     const key = written({ key: parent.hash, links: [...earlier, link] }, services)
-    return jsonAnswer({
+    return {
       key,
       token_id: link.id,
       parent_token_id: earlier.at(-1)?.id ?? parent.id,
@@ -82,9 +97,9 @@ export const keyDerive: Endpoint = {
       tpm_limit: link.tpm ?? null,
       max_parallel_requests: link.parallel ?? null,
       expires: new Date(link.end).toISOString(),
-    })
+    }
   },
-}
+})
 
 function written(claims: Parameters<typeof writeDerivedKey>[0], services: Services): string {
   try {

@@ -18,8 +18,9 @@ import { absent, forbidden, noSuchKey } from '../common/answers.ts'
 import { lookForKey, teamOf } from './common/key-rights.ts'
 import { withQuery } from '../common/json-endpoint.ts'
 import { visibleTeam } from './common/access.ts'
-import { budgetStates } from './common/budget-states.ts'
-import { reference } from '../openapi/schema.ts'
+import { budgetStateFields, budgetStates } from './common/budget-states.ts'
+import { described, integer, listOf, named, nullable, oneOf, shape, text } from '../openapi/schema.ts'
+import type { ValueOf } from '../openapi/schema.ts'
 
 const query = lazy(() =>
   z.strictObject({
@@ -35,10 +36,71 @@ const query = lazy(() =>
 )
 type KeyLimitsQuery = z.infer<ReturnType<typeof query>>
 
+const ofModel = described('The model whose calls count; null = those of all models do.', nullable(text))
+const limit = nullable(integer)
+const used = described('null = this replica does not know: nothing of it was counted here lately.', limit)
+const scopeSchema = shape({
+  kind: described(
+    'What limits: `key`, `user`, `team`, `member`, `organization`, `customer`, `tag`, `gateway`, ...',
+    text,
+  ),
+  id: text,
+  name: nullable(text),
+  model: ofModel,
+  budget_id: nullable(text),
+  rpm_limit: limit,
+  rpm_used: used,
+  tpm_limit: limit,
+  tpm_used: used,
+  max_parallel_requests: limit,
+  parallel_requests: used,
+  budget: nullable(shape(budgetStateFields)),
+  tightest: described(
+    'Of what no other scope has less left than this one.',
+    listOf(oneOf('requests', 'parallel_requests', 'tokens', 'budget')),
+  ),
+})
+const refusalSchema = shape({
+  reason: oneOf(
+    'blocked',
+    'expired',
+    'overdue',
+    'unknown_model',
+    'model',
+    'requests',
+    'parallel_requests',
+    'tokens',
+    'budget',
+  ),
+  kind: described('What would refuse it: `key`, `team`, ...', text),
+  id: text,
+  model: ofModel,
+})
+const keyLimitsSchema = named('KeyLimits', () =>
+  shape({
+    key: described('The id of the key; null = it was asked about a user or a team.', nullable(text)),
+    key_alias: nullable(text),
+    model: nullable(text),
+    scopes: described(
+      'In the order in which they are counted. Amounts of organizations, tags and the gateway are null for callers ' +
+        'that may not read them.',
+      listOf(scopeSchema),
+    ),
+    refusal: described(
+      'What would refuse the next call, first; null = nothing, as long as it costs little.',
+      nullable(refusalSchema),
+    ),
+  }),
+)
+type ScopeRow = ValueOf<typeof scopeSchema>
+/** A scope before it is compared with the others. */
+type UncomparedRow = Omit<ScopeRow, 'tightest'>
+type Refusal = ValueOf<typeof refusalSchema>
+
 /** Counts nothing. What other replicas counted is as this one last heard. */
 export const keyLimits = withQuery(query, {
   tag: 'Keys',
-  answer: reference('KeyLimits'),
+  answer: keyLimitsSchema,
   paths: ['/key/limits'],
   auth: 'key',
   operationId: 'explainKeyLimits',
@@ -144,23 +206,6 @@ async function othersOf(
   return others
 }
 
-interface ScopeRow {
-  readonly kind: string
-  readonly id: string
-  readonly name: string | null
-  readonly model: string | null
-  readonly budget_id: string | null
-  readonly rpm_limit: number | null
-  readonly rpm_used: number | null
-  readonly tpm_limit: number | null
-  readonly tpm_used: number | null
-  readonly max_parallel_requests: number | null
-  readonly parallel_requests: number | null
-  readonly budget: Readonly<Record<string, unknown>> | null
-  /** Of these no other scope has less left. */
-  readonly tightest: string[]
-}
-
 async function rowsOf(services: Services, caller: Caller, owned: readonly OwnedLimits[]): Promise<ScopeRow[]> {
   const budgeted = owned.flatMap(({ budget, model, fields }) => {
     const ofModel = model === null ? undefined : fields.modelMaxBudget[model]
@@ -169,14 +214,14 @@ async function rowsOf(services: Services, caller: Caller, owned: readonly OwnedL
   const states = await budgetStates(services, budgeted)
   const stateOf = new Map(budgeted.map(({ definition }, at) => [definition, states[at]!]))
   const rows = owned.map(one => rowOf(services, caller, one, one.budget ? stateOf.get(one.budget)! : null))
-  for (const [name, leftOf] of Object.entries(leftIn)) {
-    const least = Math.min(...rows.map(leftOf))
-    if (least < Infinity) for (const row of rows) if (leftOf(row) === least) row.tightest.push(name)
-  }
-  return rows
+  const least = leastNames.map(name => [name, Math.min(...rows.map(leftIn[name]))] as const)
+  return rows.map(row => ({
+    ...row,
+    tightest: least.flatMap(([name, amount]) => (amount < Infinity && leftIn[name](row) === amount ? [name] : [])),
+  }))
 }
 
-function rowOf(services: Services, caller: Caller, one: OwnedLimits, budget: ScopeRow['budget']): ScopeRow {
+function rowOf(services: Services, caller: Caller, one: OwnedLimits, budget: ScopeRow['budget']): UncomparedRow {
   const colon = one.id.indexOf(':')
   const [kind, id] = colon < 0 ? [one.id, one.id] : [one.id.slice(0, colon), one.id.slice(colon + 1)]
   const counted = one.limits.map(scope => ({ scope, use: services.limiter.use(scope) }))
@@ -196,7 +241,6 @@ function rowOf(services: Services, caller: Caller, one: OwnedLimits, budget: Sco
     max_parallel_requests: parallel?.scope.parallelRequests ?? null,
     parallel_requests: parallel?.use.parallelRequests ?? null,
     budget,
-    tightest: [],
   }
 }
 
@@ -213,20 +257,14 @@ function nameOf({ key, user, team, organization }: Caller, kind: string): string
 /** Infinity = no such limit. What is not known here counts as not used. */
 const left = (limit: number | null, used: number | null): number => (limit === null ? Infinity : limit - (used ?? 0))
 
+/** How much of a scope is left, by what it limits. */
 const leftIn = {
-  requests: (row: ScopeRow) => left(row.rpm_limit, row.rpm_used),
-  parallel_requests: (row: ScopeRow) => left(row.max_parallel_requests, row.parallel_requests),
-  tokens: (row: ScopeRow) => left(row.tpm_limit, row.tpm_used),
-  budget: (row: ScopeRow) => (typeof row.budget?.left === 'number' ? row.budget.left : Infinity),
+  requests: (row: UncomparedRow) => left(row.rpm_limit, row.rpm_used),
+  parallel_requests: (row: UncomparedRow) => left(row.max_parallel_requests, row.parallel_requests),
+  tokens: (row: UncomparedRow) => left(row.tpm_limit, row.tpm_used),
+  budget: (row: UncomparedRow) => row.budget?.left ?? Infinity,
 }
-
-interface Refusal {
-  readonly reason: 'blocked' | 'expired' | 'overdue' | 'unknown_model' | 'model' | keyof typeof leftIn
-  /** Of what refuses it: `key`, `team`, ... */
-  readonly kind: string
-  readonly id: string
-  readonly model: string | null
-}
+const leastNames = ['requests', 'parallel_requests', 'tokens', 'budget'] as const
 
 /** In the order in which a call is checked; null = one that costs little would be admitted. */
 function refusalOf(

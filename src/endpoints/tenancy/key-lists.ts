@@ -3,21 +3,55 @@ import { z } from 'zod'
 import { groupsOf, mayReadAll, maySeeKey, organizationsOf } from '../../access/rights.ts'
 import { keyName } from '../../access/fields/checks.ts'
 import { shownBudget } from '../../access/fields/tenant-fields.ts'
-import { jsonAnswer } from '../../core/answer.ts'
 import { isMaster } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { keyActions } from '../../core/tenancy/actions.ts'
+import { budgetFields } from '../../core/tenancy/field-tables.ts'
 import type { KeyQuery, KeyRecord } from '../../core/tenancy/keys.ts'
 import { readJsonAs, readQuery } from '../common/checked-input.ts'
-import { json, reference } from '../openapi/schema.ts'
-import { allowedOfKey } from './common/allowed-actions.ts'
-import { spendingStateOf } from './common/budget-states.ts'
-import { cursorField, forbidden, nextCursor, noSuchKey, pageOf, shownKeys } from '../common/answers.ts'
+import { jsonEndpoint } from '../common/json-endpoint.ts'
+import { fieldSchemas } from '../openapi/field-schemas.ts'
+import { described, either, integer, listOf, named, nullable, shape, text } from '../openapi/schema.ts'
+import type { Schema, ValueOf } from '../openapi/schema.ts'
+import { allowedOfKey, maySchema } from './common/allowed-actions.ts'
+import { spendingStateFields, spendingStateOf } from './common/budget-states.ts'
+import { cursorField, forbidden, nextCursor, noSuchKey, pageOf, shownKeyFields, shownKeys } from '../common/answers.ts'
 import { lookForKey, teamOf } from './common/key-rights.ts'
 import { lazy } from '../../lib/lazy.ts'
 
 const about = { tag: 'Keys' }
+const nothing: Schema<null> = { type: 'null' }
+
+const listedKeyFields = () => ({
+  ...shownKeyFields(),
+  team_alias: described('The name of its team.', nullable(text)),
+  user_alias: described('The name of its user.', nullable(text)),
+  user_email: described('The address of its user.', nullable(text)),
+})
+const listedKeySchema = named('ListedKey', () => shape(listedKeyFields()))
+const keyRowSchema = named('KeyRow', () =>
+  shape({ ...listedKeyFields(), litellm_budget_table: nullable(shape(fieldSchemas(budgetFields))) }),
+)
+const keyInfoSchema = named('KeyInfo', () =>
+  shape({
+    key: described('The key as it was asked for.', text),
+    may: maySchema(keyActions),
+    info: keyRowSchema,
+    ...spendingStateFields,
+  }),
+)
+const keyListSchema = named('KeyList', () =>
+  shape({
+    keys: listOf(either(described('The hash of a key.', text), listedKeySchema)),
+    total_count: integer,
+    current_page: integer,
+    total_pages: integer,
+    next_cursor: nullable(text),
+  }),
+)
+
 const infoQuery = lazy(() => z.object({ key: z.string().optional().describe('Key text, token or id.') }))
 const infoBody = lazy(() => z.strictObject({ keys: z.array(keyName()).max(100).optional() }))
 const listQuery = lazy(() =>
@@ -49,7 +83,7 @@ const aliasQuery = lazy(() =>
 )
 
 /** A key may read itself, its user's keys, and those of teams that its user administers. 403 for all others. */
-export const keyInfo: Endpoint = {
+export const keyInfo: Endpoint = jsonEndpoint(keyInfoSchema, {
   method: 'GET',
   paths: ['/key/info'],
   auth: 'key',
@@ -58,7 +92,6 @@ export const keyInfo: Endpoint = {
     operationId: 'getKey',
     summary: "One key; without `key`, the caller's own",
     query: infoQuery,
-    success: json(reference('KeyInfo')),
     failures: [404],
   },
   async handle(request, services, caller) {
@@ -73,12 +106,14 @@ export const keyInfo: Endpoint = {
       spendingStateOf(services, 'key', record),
       allowedOfKey(services, caller!, record),
     ])
-    return jsonAnswer({ key: named ?? record.hint, may, info, ...state })
+    return { key: named ?? record.hint, may, info, ...state }
   },
-}
+})
+
+const keyInfosSchema = named('KeyInfos', () => shape({ key: listOf(text), info: listOf(keyRowSchema) }))
 
 /** Several keys at once; all or nothing. */
-export const keyInfos: Endpoint = {
+export const keyInfos: Endpoint = jsonEndpoint(keyInfosSchema, {
   method: 'POST',
   paths: ['/v2/key/info'],
   auth: 'key',
@@ -87,15 +122,14 @@ export const keyInfos: Endpoint = {
     operationId: 'getKeys',
     summary: 'Several keys',
     request: infoBody,
-    success: json(reference('KeyInfos')),
     failures: [404],
   },
   async handle(request, services, caller) {
     const { keys = [caller!.key.id] } = await readJsonAs(request, infoBody())
     const records = await Promise.all(keys.map(named => visibleKey(services, caller!, named)))
-    return jsonAnswer({ key: keys, info: await Promise.all(records.map(record => infoOf(services, record))) })
+    return { key: keys, info: await Promise.all(records.map(record => infoOf(services, record))) }
   },
-}
+})
 
 /** The same error for keys that exist and keys that do not: a key cannot be used to search for others. */
 async function visibleKey(services: Services, caller: Caller, named: string): Promise<KeyRecord> {
@@ -106,7 +140,7 @@ async function visibleKey(services: Services, caller: Caller, named: string): Pr
 }
 
 /** With the names of their teams and users; what is gone has none. */
-async function listedKeys(services: Services, keys: readonly KeyRecord[]): Promise<object[]> {
+async function listedKeys(services: Services, keys: readonly KeyRecord[]): Promise<ValueOf<typeof listedKeySchema>[]> {
   const idsOf = (name: 'teamId' | 'userId') => [...new Set(keys.flatMap(key => key[name] ?? []))]
   const [shown, teams, users] = await Promise.all([
     shownKeys(services, keys),
@@ -127,10 +161,10 @@ async function listedKeys(services: Services, keys: readonly KeyRecord[]): Promi
   })
 }
 
-async function infoOf(services: Services, record: KeyRecord): Promise<object> {
+async function infoOf(services: Services, record: KeyRecord): Promise<ValueOf<typeof keyRowSchema>> {
   const budget = record.budgetId === null ? undefined : await services.tenancy.find('budget', record.budgetId)
   const [shown] = await listedKeys(services, [record])
-  return { ...shown, litellm_budget_table: budget ? shownBudget(budget) : null }
+  return { ...shown!, litellm_budget_table: budget ? shownBudget(budget) : null }
 }
 
 /** The keys that a caller may list; undefined = all. `withTeams` = also those of teams and organizations of its own. */
@@ -148,7 +182,7 @@ function visibleTo(caller: Caller, { withTeams }: { readonly withTeams: boolean 
  * Newest first, in pages from 1 or by cursor; only hashes unless `return_full_object=true`. A page after the last one
  * is empty. Callers that may not read everything get the keys of their user and of the teams that they administer.
  */
-export const keyList: Endpoint = {
+export const keyList: Endpoint = jsonEndpoint(keyListSchema, {
   method: 'GET',
   paths: ['/key/list'],
   auth: 'key',
@@ -157,7 +191,6 @@ export const keyList: Endpoint = {
     operationId: 'listKeys',
     summary: 'List keys',
     query: listQuery,
-    success: json(reference('KeyList')),
   },
   async handle(request, services, caller) {
     const query = readQuery(request, listQuery())
@@ -175,18 +208,22 @@ export const keyList: Endpoint = {
       ...page,
     })
     const shown = query.return_full_object ? await listedKeys(services, keys) : keys.map(record => record.hash)
-    return jsonAnswer({
+    return {
       keys: shown,
       total_count: total,
       current_page: query.page,
       total_pages: Math.ceil(total / query.size),
       next_cursor: nextCursor(keys, query.size),
-    })
+    }
   },
-}
+})
+
+const keyAliasesSchema = named('KeyAliases', () =>
+  shape({ aliases: listOf(text), total_count: integer, current_page: integer, total_pages: integer }),
+)
 
 /** The aliases of the keys that the caller may list. */
-export const keyAliases: Endpoint = {
+export const keyAliases: Endpoint = jsonEndpoint(keyAliasesSchema, {
   method: 'GET',
   paths: ['/key/aliases'],
   auth: 'key',
@@ -195,7 +232,6 @@ export const keyAliases: Endpoint = {
     operationId: 'listKeyAliases',
     summary: 'The aliases of keys',
     query: aliasQuery,
-    success: json(reference('KeyAliases')),
   },
   async handle(request, services, caller) {
     const { page, size } = readQuery(request, aliasQuery())
@@ -203,17 +239,19 @@ export const keyAliases: Endpoint = {
       visible: visibleTo(caller!, { withTeams: true }),
       ...pageOf(page, size, undefined),
     })
-    return jsonAnswer({
+    return {
       aliases: [...new Set(keys.flatMap(({ alias }) => (alias === null ? [] : [alias])))],
       total_count: total,
       current_page: page,
       total_pages: Math.ceil(total / size),
-    })
+    }
   },
-}
+})
+
+const keyHealthSchema = named('KeyHealth', () => shape({ key: text, logging_callbacks: nothing }))
 
 /** Answers only a key that works. */
-export const keyHealth: Endpoint = {
+export const keyHealth: Endpoint = jsonEndpoint(keyHealthSchema, {
   method: 'POST',
   paths: ['/key/health'],
   auth: 'key',
@@ -221,7 +259,6 @@ export const keyHealth: Endpoint = {
     ...about,
     operationId: 'getKeyHealth',
     summary: 'Whether this key works',
-    success: json(reference('KeyHealth')),
   },
-  handle: () => jsonAnswer({ key: 'healthy', logging_callbacks: null }),
-}
+  handle: () => ({ key: 'healthy', logging_callbacks: null }),
+})

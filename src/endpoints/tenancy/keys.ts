@@ -8,8 +8,6 @@ import { keyBody, keyChanges, keyUpdateFields, shownKey } from '../../access/fie
 import type { KeyFields } from '../../access/fields/key-fields.ts'
 import { modelWarnings } from '../../access/key-warnings.ts'
 import { keyName, without } from '../../access/fields/checks.ts'
-import { jsonAnswer } from '../../core/answer.ts'
-import type { Answer } from '../../core/answer.ts'
 import { isAdministrator, newStoringId } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts'
@@ -17,8 +15,10 @@ import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { KeyChanges, KeyRecord } from '../../core/tenancy/keys.ts'
 import type { KeyUpdateOptions, NewKey, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json, reference } from '../openapi/schema.ts'
-import { forbidden, noSuchKey, shownKeyWithSpend, wrongField } from '../common/answers.ts'
+import { jsonEndpoint } from '../common/json-endpoint.ts'
+import { described, integer, listOf, named, shape, text } from '../openapi/schema.ts'
+import type { ValueOf } from '../openapi/schema.ts'
+import { forbidden, keySchema, noSuchKey, shownKeyFields, shownKeyWithSpend, wrongField } from '../common/answers.ts'
 import { checkGroups } from './common/access.ts'
 import { blockingEndpoints } from './common/blocking-endpoints.ts'
 import { changeableKey, checkKeyChange, checkMaker, grantedKey } from './common/key-rights.ts'
@@ -50,13 +50,31 @@ const regenerateBody = lazy(() =>
   }),
 )
 
+const warnings = described('What was accepted, and is probably a mistake; absent = nothing.', listOf(text))
+const newKeySchema = named('NewKey', () =>
+  shape({ key: described('The key itself, shown this once.', text), ...shownKeyFields() }, { warnings }),
+)
+const changedKeySchema = named('ChangedKey', () =>
+  shape({ key: described('The last characters of the key.', text), ...shownKeyFields() }, { warnings }),
+)
+const bulkKeyUpdateSchema = named('BulkKeyUpdate', () =>
+  shape({
+    total_requested: integer,
+    successful_updates: listOf(shape({ key: text, key_info: changedKeySchema })),
+    failed_updates: listOf(shape({ key: text, failed_reason: text })),
+  }),
+)
+const deletedKeysSchema = named('DeletedKeys', () =>
+  shape({ deleted_keys: described('The keys as the request named them.', listOf(text)) }),
+)
+
 const about = { tag: 'Keys' }
 
 /**
  * Only the hash of the key text is stored. 422 for invalid fields, 403 beyond the caller's own rights, 409 when the
  * user has the maximum number of keys.
  */
-export const keyGenerate: Endpoint = {
+export const keyGenerate: Endpoint = jsonEndpoint(newKeySchema, {
   method: 'POST',
   paths: ['/key/generate'],
   auth: 'manager',
@@ -66,16 +84,15 @@ export const keyGenerate: Endpoint = {
     summary: 'Create a key; the answer is the only place that ever shows it',
     request: keyBody,
     requestOptional: true,
-    success: json(reference('NewKey')),
     failures: [404, 409],
   },
   async handle(request, services, caller) {
     return create(services, caller!, await readJsonAs(request, keyBody()))
   },
-}
+})
 
 /** A key of a team and of no user. 422 without `team_id`, or with `user_id`; else as `/key/generate`. */
-export const serviceAccountGenerate: Endpoint = {
+export const serviceAccountGenerate: Endpoint = jsonEndpoint(newKeySchema, {
   method: 'POST',
   paths: ['/key/service-account/generate'],
   auth: 'manager',
@@ -84,7 +101,6 @@ export const serviceAccountGenerate: Endpoint = {
     operationId: 'createServiceAccountKey',
     summary: 'Create a key of a team that belongs to no user',
     request: keyBody,
-    success: json(reference('NewKey')),
     failures: [404, 409],
   },
   async handle(request, services, caller) {
@@ -93,14 +109,14 @@ export const serviceAccountGenerate: Endpoint = {
     if (fields.user_id != null) throw wrongField('user_id', 'cannot be set; a service account belongs to no user')
     return create(services, caller!, fields, { isService: true })
   },
-}
+})
 
 async function create(
   services: Services,
   caller: Caller,
   fields: KeyFields,
   { isService = false }: { readonly isService?: boolean } = {},
-): Promise<Answer> {
+): Promise<ValueOf<typeof newKeySchema>> {
   if (fields.key != null && !isAdministrator(caller))
     throw forbidden('only administrators choose the text of a key', 'key')
   const keyText = fields.key ?? mintKey()
@@ -111,12 +127,12 @@ async function create(
   const record = await services.tenancy.change(actorOf(caller), async tx =>
     tx.insertKey(await grantedNew(tx, caller, requestedKey, { isService }), keysPerUser),
   )
-  return jsonAnswer({
+  return {
     key: keyText,
     ...shownKey(record),
     spend: 0,
     ...(await keyWarnings(services, caller, fields, record)),
-  })
+  }
 }
 
 /** Members get a key of their own where they ask for one of the team: it would end with them. Throws 403. */
@@ -165,7 +181,7 @@ async function keyWarnings(
  * null resets a field to its default. 404 for an unknown key, 409 when its new user has the maximum number of keys or
  * its `version` is another.
  */
-export const keyUpdate: Endpoint = {
+export const keyUpdate: Endpoint = jsonEndpoint(changedKeySchema, {
   method: 'POST',
   paths: ['/key/update'],
   auth: 'manager',
@@ -174,13 +190,12 @@ export const keyUpdate: Endpoint = {
     operationId: 'updateKey',
     summary: 'Change a key; only the fields sent change',
     request: updateBody,
-    success: json(reference('ChangedKey')),
     failures: [404, 409],
   },
   async handle(request, services, caller) {
-    return jsonAnswer(await update(services, caller!, await readJsonAs(request, updateBody())))
+    return update(services, caller!, await readJsonAs(request, updateBody()))
   },
-}
+})
 
 async function update(
   services: Services,
@@ -228,7 +243,7 @@ function newOwner(caller: Caller, before: KeyRecord, changes: KeyChanges): KeyCh
 }
 
 /** Each key for itself: what fails is reported beside what succeeded. */
-export const keyBulkUpdate: Endpoint = {
+export const keyBulkUpdate: Endpoint = jsonEndpoint(bulkKeyUpdateSchema, {
   method: 'POST',
   paths: ['/key/bulk_update'],
   auth: 'manager',
@@ -237,12 +252,11 @@ export const keyBulkUpdate: Endpoint = {
     operationId: 'updateKeys',
     summary: 'Change up to 500 keys, each for itself',
     request: bulkBody,
-    success: json(reference('BulkKeyUpdate')),
   },
   async handle(request, services, caller) {
     const { keys } = await readJsonAs(request, bulkBody())
-    const successful: object[] = []
-    const failed: object[] = []
+    const successful: { key: string; key_info: ValueOf<typeof changedKeySchema> }[] = []
+    const failed: { key: string; failed_reason: string }[] = []
     for (const one of keys)
       try {
         successful.push({ key: one.key, key_info: await update(services, caller!, one) })
@@ -251,15 +265,15 @@ export const keyBulkUpdate: Endpoint = {
         if (error.status >= 500) throw thrown
         failed.push({ key: one.key, failed_reason: error.message })
       }
-    return jsonAnswer({ total_requested: keys.length, successful_updates: successful, failed_updates: failed })
+    return { total_requested: keys.length, successful_updates: successful, failed_updates: failed }
   },
-}
+})
 
 /**
  * Another text for the same key: id, limits, windows and what was spent stay. The text before is refused from then on,
  * or after `grace_period`; one that was valid by an earlier such period is refused at once. 404 for an unknown key.
  */
-export const keyRegenerate: Endpoint = {
+export const keyRegenerate: Endpoint = jsonEndpoint(newKeySchema, {
   method: 'POST',
   paths: ['/key/regenerate', '/key/{key}/regenerate'],
   auth: 'manager',
@@ -268,7 +282,6 @@ export const keyRegenerate: Endpoint = {
     operationId: 'regenerateKey',
     summary: 'Give a key another text; the one before is refused at once, or after `grace_period`',
     request: regenerateBody,
-    success: json(reference('NewKey')),
     failures: [404, 409],
   },
   async handle(request, services, caller) {
@@ -292,13 +305,13 @@ export const keyRegenerate: Endpoint = {
       hashBefore: record.hash,
       action: 'rotated',
     })
-    return jsonAnswer({
+    return {
       key: keyText,
       ...(await shownKeyWithSpend(services, changed)),
       ...(await keyWarnings(services, caller!, fields, changed)),
-    })
+    }
   },
-}
+})
 
 /**
  * The next request of a blocked key is refused with 401, on other replicas within a second; open calls continue. To
@@ -306,7 +319,7 @@ export const keyRegenerate: Endpoint = {
  */
 export const keyBlocking: readonly Endpoint[] = blockingEndpoints(oneKey, {
   ...about,
-  answer: reference('Key'),
+  answer: keySchema,
   auth: 'manager',
   block: { paths: ['/key/block'], operationId: 'blockKey', summary: 'Block a key at once' },
   unblock: { paths: ['/key/unblock'], operationId: 'unblockKey', summary: 'Let a blocked key work again' },
@@ -320,7 +333,7 @@ export const keyBlocking: readonly Endpoint[] = blockingEndpoints(oneKey, {
  * Finds all keys before it deletes any: after 404 for an unknown one, or 409 for an ambiguous alias, nothing is
  * deleted.
  */
-export const keyDelete: Endpoint = {
+export const keyDelete: Endpoint = jsonEndpoint(deletedKeysSchema, {
   method: 'POST',
   paths: ['/key/delete'],
   auth: 'manager',
@@ -329,7 +342,6 @@ export const keyDelete: Endpoint = {
     operationId: 'deleteKeys',
     summary: 'Delete keys for good',
     request: deleteBody,
-    success: json(reference('DeletedKeys')),
     failures: [404, 409],
   },
   async handle(request, services, caller) {
@@ -342,9 +354,9 @@ export const keyDelete: Endpoint = {
     await services.tenancy.change(actorOf(caller!), async tx => {
       for (const id of new Set(records.map(record => record.id))) await tx.deleteKey(id)
     })
-    return jsonAnswer({ deleted_keys: [...(body.keys ?? []), ...(body.key_aliases ?? [])] })
+    return { deleted_keys: [...(body.keys ?? []), ...(body.key_aliases ?? [])] }
   },
-}
+})
 
 /** Several keys may share an alias, which then identifies none of them. */
 async function findAlias(services: Services, caller: Caller, alias: string): Promise<KeyRecord> {

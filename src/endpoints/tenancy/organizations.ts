@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
 import { administersOrganization, groupsOf, mayReadAll, membershipIn } from '../../access/rights.ts'
 import { keyName } from '../../access/fields/checks.ts'
-import { shownMembership } from '../../access/fields/team-fields.ts'
+import { shownOrganizationMembership } from '../../access/fields/team-fields.ts'
 import {
   newOrganization,
   organizationAdminFields,
@@ -20,26 +20,66 @@ import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { unlimited } from '../../core/tenancy/tenancy.ts'
+import { organizationActions } from '../../core/tenancy/actions.ts'
+import { organizationFields, spendingFields } from '../../core/tenancy/field-tables.ts'
 import type { Membership, Organization } from '../../core/tenancy/tenancy.ts'
 import type { TenancyReader } from '../../core/tenancy/tenancy-store.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { allowedOfOrganization } from './common/allowed-actions.ts'
-import { spendingStateOf } from './common/budget-states.ts'
-import { namedMemberships } from './common/named-memberships.ts'
-import { absent, checkedSpending, cursorField, pageFields, pageOf, spentBy } from '../common/answers.ts'
+import { allowedOfOrganization, maySchema } from './common/allowed-actions.ts'
+import { heldLimitsSchema, ownBudgetSchema, spendingStateOf } from './common/budget-states.ts'
+import { memberNameSchemas, membershipFieldSchemas, namedMemberships } from './common/named-memberships.ts'
+import {
+  absent,
+  checkedSpending,
+  cursorField,
+  pageFields,
+  pageFieldSchemas,
+  pageOf,
+  spendSchema,
+  spentBy,
+} from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { administeredOrganization, allowFields, checkMetadata, memberOf, userForMembership } from './common/access.ts'
-import { reference } from '../openapi/schema.ts'
+import { fieldSchemas } from '../openapi/field-schemas.ts'
+import { described, listOf, named, nullable, shape, text } from '../openapi/schema.ts'
 
-const about = { tag: 'Organizations', answer: reference('Organization') }
+const shownOrganizationFields = () => ({
+  ...fieldSchemas(organizationFields),
+  litellm_budget_table: shape(fieldSchemas(spendingFields)),
+})
+const membershipFields = () => ({ ...membershipFieldSchemas(), organization_id: text, user_role: text })
+const membershipSchema = named('OrganizationMember', () => shape(membershipFields()))
+/** Lists of pages lack them. */
+const organizationParts = {
+  spend: spendSchema,
+  members: listOf(membershipSchema),
+  teams: listOf(shape({ team_id: text, team_alias: nullable(text) })),
+}
+const organizationSchema = named('Organization', () => shape(shownOrganizationFields(), organizationParts))
+const organizationInfoSchema = named('OrganizationInfo', () =>
+  shape(
+    {
+      ...shownOrganizationFields(),
+      budget: ownBudgetSchema,
+      limits: described('As of a team; null for those who do not lead it.', nullable(heldLimitsSchema)),
+      may: maySchema(organizationActions),
+    },
+    { ...organizationParts, members: listOf(shape({ ...membershipFields(), ...memberNameSchemas })) },
+  ),
+)
+const organizationListSchema = named('OrganizationList', () => listOf(organizationSchema))
+
+const about = { tag: 'Organizations', answer: organizationSchema }
 const listMax = 1000
 
 /** With its members, its newest 1000 teams, and what these have spent. */
-async function organizationRow(
-  services: Services,
-  organization: Organization,
-  shown: (members: readonly Membership[]) => unknown = members => members.map(shownMembership),
-): Promise<Record<string, unknown>> {
+async function organizationRow(services: Services, organization: Organization) {
+  const { members, ...row } = await organizationWithMembers(services, organization)
+  return { ...row, members: members.map(shownOrganizationMembership) }
+}
+
+/** As `organizationRow`, with the memberships as they are stored. */
+async function organizationWithMembers(services: Services, organization: Organization) {
   const { tenancy } = services
   const members = await tenancy.memberships({ kind: 'organization', groupId: organization.id })
   const { items: teams } = await tenancy.list('team', { organizationId: organization.id }, { limit: listMax })
@@ -52,7 +92,7 @@ async function organizationRow(
   return {
     ...shownOrganization(organization),
     spend: nano,
-    members: await shown(members),
+    members,
     teams: teams.map(team => ({ team_id: team.id, team_alias: team.alias })),
   }
 }
@@ -101,7 +141,7 @@ const organizationUpdate = withBody(organizationUpdateBody, {
 
 const organizationDelete = withBody(() => z.strictObject({ organization_ids: z.array(keyName()).min(1).max(100) }), {
   ...about,
-  answer: reference('OrganizationList'),
+  answer: organizationListSchema,
   method: 'DELETE',
   paths: ['/organization/delete'],
   auth: 'admin',
@@ -127,7 +167,7 @@ async function visibleOrganization(reader: TenancyReader, caller: Caller, id: st
 
 const organizationInfo = withQuery(() => z.strictObject({ organization_id: keyName() }), {
   ...about,
-  answer: reference('OrganizationInfo'),
+  answer: organizationInfoSchema,
   paths: ['/organization/info'],
   auth: 'key',
   operationId: 'getOrganization',
@@ -138,16 +178,18 @@ const organizationInfo = withQuery(() => z.strictObject({ organization_id: keyNa
     // What all of its teams spend is not for each member.
     const isRead = mayReadAll(caller) || administersOrganization(caller, id)
     const state = isRead ? await spendingStateOf(services, 'organization', found) : { budget: null, limits: null }
-    const row = await organizationRow(services, found, members =>
-      namedMemberships(services.tenancy, members, isRead ? 'names-and-addresses' : 'names'),
-    )
-    return { ...row, ...state, may: allowedOfOrganization(caller, found) }
+    const { members, ...row } = await organizationWithMembers(services, found)
+    const shown = await namedMemberships(services.tenancy, members, {
+      row: shownOrganizationMembership,
+      shows: isRead ? 'names-and-addresses' : 'names',
+    })
+    return { ...row, ...state, members: shown, may: allowedOfOrganization(caller, found) }
   },
 })
 
 const organizationList = withQuery(() => z.strictObject({ organization_alias: keyName().optional() }), {
   ...about,
-  answer: reference('OrganizationList'),
+  answer: organizationListSchema,
   paths: ['/organization/list'],
   auth: 'key',
   operationId: 'listOrganizations',
@@ -169,7 +211,7 @@ const pagesQuery = lazy(() =>
 )
 const organizationPages = withQuery(pagesQuery, {
   ...about,
-  answer: reference('OrganizationPage'),
+  answer: named('OrganizationPage', () => shape({ organizations: listOf(organizationSchema), ...pageFieldSchemas })),
   paths: ['/v2/organization/list'],
   auth: 'key',
   operationId: 'listOrganizationPages',
@@ -187,7 +229,13 @@ const organizationPages = withQuery(pagesQuery, {
 
 const memberAdd = withBody(organizationMemberAddBody, {
   ...about,
-  answer: reference('OrganizationMembers'),
+  answer: named('OrganizationMembers', () =>
+    shape({
+      organization_id: text,
+      updated_users: listOf(shape({ user_id: text })),
+      updated_organization_memberships: listOf(membershipSchema),
+    }),
+  ),
   paths: ['/organization/member_add'],
   auth: 'manager',
   operationId: 'addOrganizationMembers',
@@ -209,14 +257,14 @@ const memberAdd = withBody(organizationMemberAddBody, {
     return {
       organization_id: groupId,
       updated_users: added.map(one => ({ user_id: one.userId })),
-      updated_organization_memberships: added.map(shownMembership),
+      updated_organization_memberships: added.map(shownOrganizationMembership),
     }
   },
 })
 
 const memberUpdate = withBody(organizationMemberUpdateBody, {
   ...about,
-  answer: reference('OrganizationMember'),
+  answer: membershipSchema,
   method: 'PATCH',
   paths: ['/organization/member_update'],
   auth: 'manager',
@@ -230,13 +278,13 @@ const memberUpdate = withBody(organizationMemberUpdateBody, {
       const maxBudgetNanoUsd = max === undefined ? before.maxBudgetNanoUsd : max
       return tx.putMembership({ ...before, maxBudgetNanoUsd, role: role ?? before.role })
     })
-    return shownMembership(changed)
+    return shownOrganizationMembership(changed)
   },
 })
 
 const memberDelete = withBody(organizationMemberDeleteBody, {
   ...about,
-  answer: reference('OrganizationMember'),
+  answer: membershipSchema,
   method: 'DELETE',
   paths: ['/organization/member_delete'],
   auth: 'manager',
@@ -250,7 +298,7 @@ const memberDelete = withBody(organizationMemberDeleteBody, {
       await tx.deleteMembership(member)
       return member
     })
-    return shownMembership(gone)
+    return shownOrganizationMembership(gone)
   },
 })
 

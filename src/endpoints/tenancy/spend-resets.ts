@@ -9,12 +9,13 @@ import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import type { SpendingFields } from '../../core/tenancy/tenancy.ts'
 import type { SpendReset, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
+import { nanoUsdToText } from '../../pricing/cost.ts'
 import { absent, forbidden } from '../common/answers.ts'
 import { changeableKey, checkMaker, teamOf } from './common/key-rights.ts'
 import { withBody } from '../common/json-endpoint.ts'
 import { administeredTeam } from './common/access.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { reference } from '../openapi/schema.ts'
+import { dateTime, described, named, nullable, number, shape, text } from '../openapi/schema.ts'
 
 const body = lazy(() =>
   z.strictObject({
@@ -24,6 +25,13 @@ const body = lazy(() =>
       .describe('Dollars that count as spent from now on: from 0 to what is shown as spent.'),
   }),
 )
+
+const spendResetFields = {
+  spend: described('Dollars that count as spent from now on.', number),
+  previous_spend: described('Dollars that were shown as spent before.', number),
+  max_budget: nullable(number),
+  budget_reset_at: nullable(dateTime),
+}
 
 type ResettableKind = Parameters<TenancyTransaction['resetSpend']>[0]
 
@@ -36,11 +44,7 @@ interface SpendResetRequest {
 }
 
 /** Sees every call that was settled here before it was asked. */
-async function reset(
-  services: Services,
-  caller: Caller,
-  { kind, id, toNanoUsd, check }: SpendResetRequest,
-): Promise<object> {
+async function reset(services: Services, caller: Caller, { kind, id, toNanoUsd, check }: SpendResetRequest) {
   await services.ledger.flush()
   let fields: SpendingFields | undefined
   const { beforeNanoUsd, afterNanoUsd }: SpendReset = await services.tenancy.change(actorOf(caller), async tx => {
@@ -48,8 +52,8 @@ async function reset(
     return tx.resetSpend(kind, id, toNanoUsd)
   })
   return {
-    spend: dollarsOf(afterNanoUsd),
-    previous_spend: dollarsOf(beforeNanoUsd),
+    spend: Number(nanoUsdToText(afterNanoUsd)),
+    previous_spend: Number(nanoUsdToText(beforeNanoUsd)),
     max_budget: dollarsOf(fields!.maxBudgetNanoUsd),
     budget_reset_at: iso(fields!.budgetResetAtMs),
   }
@@ -61,7 +65,7 @@ async function reset(
  */
 const keySpendReset = withBody(body, {
   tag: 'Keys',
-  answer: reference('KeySpendReset'),
+  answer: named('KeySpendReset', () => shape({ key_hash: text, ...spendResetFields })),
   paths: ['/key/{key}/reset_spend'],
   auth: 'manager',
   operationId: 'resetKeySpend',
@@ -86,7 +90,7 @@ const keySpendReset = withBody(body, {
 /** Administrators, and admins of the team's organization. 404 for an unknown team, 400 for more than was spent. */
 const teamSpendReset = withBody(body, {
   tag: 'Teams',
-  answer: reference('TeamSpendReset'),
+  answer: named('TeamSpendReset', () => shape({ team_id: text, ...spendResetFields })),
   paths: ['/team/{team_id}/reset_spend'],
   auth: 'manager',
   operationId: 'resetTeamSpend',

@@ -5,17 +5,30 @@ import { keyName } from '../../access/fields/checks.ts'
 import { newTag, shownTag, tagBody, tagChanges } from '../../access/fields/tenant-fields.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { spendingFields, tagFields } from '../../core/tenancy/field-tables.ts'
 import type { Tag } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
-import { checkedSpending, cursorField, pageOf, spentBy } from '../common/answers.ts'
+import { checkedSpending, cursorField, pageOf, spendSchema, spentBy } from '../common/answers.ts'
 import { checkGroups } from './common/access.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { reference } from '../openapi/schema.ts'
+import { fieldSchemas } from '../openapi/field-schemas.ts'
+import { anyObject, listOf, mapOf, named, reference, shape, text } from '../openapi/schema.ts'
+import type { ValueOf } from '../openapi/schema.ts'
 
-const about = { tag: 'Tags', answer: reference('ChangedTag') }
+const tagSchema = named('Tag', () =>
+  shape({
+    ...fieldSchemas(tagFields),
+    model_info: anyObject,
+    spend: spendSchema,
+    litellm_budget_table: shape(fieldSchemas(spendingFields)),
+  }),
+)
+const changedTagSchema = named('ChangedTag', () => shape({ message: text, tag: tagSchema }))
 
-async function tagRows(services: Services, tags: readonly Tag[]): Promise<Record<string, unknown>[]> {
+const about = { tag: 'Tags', answer: changedTagSchema }
+
+async function tagRows(services: Services, tags: readonly Tag[]): Promise<ValueOf<typeof tagSchema>[]> {
   const spent = await spentBy(
     services,
     'tag',
@@ -45,7 +58,7 @@ const tagNew = withBody(tagBody, {
       await checkGroups(tx, record)
       return tx.insert('tag', record)
     })
-    return { message: `Tag ${name} created successfully`, tag: (await tagRows(services, [made]))[0] }
+    return { message: `Tag ${name} created successfully`, tag: (await tagRows(services, [made]))[0]! }
   },
 })
 
@@ -64,13 +77,13 @@ const tagUpdate = withBody(tagBody, {
       await checkGroups(tx, changes)
       return tx.update('tag', name, changes, version)
     })
-    return { message: `Tag ${name} updated successfully`, tag: (await tagRows(services, [changed]))[0] }
+    return { message: `Tag ${name} updated successfully`, tag: (await tagRows(services, [changed]))[0]! }
   },
 })
 
 const tagInfo = withBody(() => z.strictObject({ names: z.array(keyName()).min(1).max(1000) }), {
   ...about,
-  answer: reference('TagsByName'),
+  answer: named('TagsByName', () => mapOf(tagSchema)),
   paths: ['/tag/info'],
   auth: 'viewer',
   operationId: 'getTags',
@@ -90,7 +103,7 @@ const listQuery = lazy(() =>
 )
 const tagList = withQuery(listQuery, {
   ...about,
-  answer: reference('TagList'),
+  answer: named('TagList', () => listOf(tagSchema)),
   paths: ['/tag/list'],
   auth: 'viewer',
   operationId: 'listTags',

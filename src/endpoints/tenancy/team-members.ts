@@ -8,17 +8,17 @@ import {
   memberDeleteBody,
   memberUpdateBody,
   shareChanges,
-  shownMembership,
+  shownTeamMembership,
 } from '../../access/fields/team-fields.ts'
 import type { NamedMember } from '../../access/fields/team-fields.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import type { Caller } from '../../core/caller.ts'
 import { unlimited } from '../../core/tenancy/tenancy.ts'
 import type { Membership } from '../../core/tenancy/tenancy.ts'
-import { teamRow } from './teams.ts'
+import { shownTeamFields, teamMembershipFields, teamRow, teamSchema } from './teams.ts'
 import { withBody } from '../common/json-endpoint.ts'
 import { administeredTeam, memberOf, userForMembership, visibleTeam } from './common/access.ts'
-import { reference } from '../openapi/schema.ts'
+import { boolean, integer, listOf, named, nullable, number, shape, text } from '../openapi/schema.ts'
 
 const about = { tag: 'Teams', auth: 'manager' as const, failures: [404, 409] }
 
@@ -47,7 +47,13 @@ function addMembers(
 
 const memberAdd = withBody(memberAddBody, {
   ...about,
-  answer: reference('TeamWithMembers'),
+  answer: named('TeamWithMembers', () =>
+    shape({
+      ...shownTeamFields(),
+      updated_users: listOf(shape({ user_id: text })),
+      updated_team_memberships: listOf(shape(teamMembershipFields())),
+    }),
+  ),
   paths: ['/team/member_add'],
   operationId: 'addTeamMembers',
   summary: 'Add members to a team; for administrators users who do not exist are made',
@@ -56,14 +62,22 @@ const memberAdd = withBody(memberAddBody, {
     return {
       ...(await teamRow(services, await visibleTeam(services.tenancy, caller, share.team_id))),
       updated_users: added.map(one => ({ user_id: one.userId })),
-      updated_team_memberships: added.map(shownMembership),
+      updated_team_memberships: added.map(shownTeamMembership),
     }
   },
 })
 
 const bulkAdd = withBody(bulkMemberAddBody, {
   ...about,
-  answer: reference('BulkTeamMembers'),
+  answer: named('BulkTeamMembers', () =>
+    shape({
+      team_id: text,
+      results: listOf(shape({ user_id: text, success: boolean, error: nullable(text) })),
+      total_requested: integer,
+      successful_additions: integer,
+      failed_additions: integer,
+    }),
+  ),
   paths: ['/team/bulk_member_add'],
   operationId: 'addManyTeamMembers',
   summary: 'Add up to 500 members to a team, all or none',
@@ -81,7 +95,17 @@ const bulkAdd = withBody(bulkMemberAddBody, {
 
 const memberUpdate = withBody(memberUpdateBody, {
   ...about,
-  answer: reference('TeamMember'),
+  answer: named('TeamMember', () =>
+    shape({
+      team_id: text,
+      user_id: text,
+      user_email: nullable(text),
+      role: text,
+      max_budget_in_team: nullable(number),
+      tpm_limit: nullable(integer),
+      rpm_limit: nullable(integer),
+    }),
+  ),
   paths: ['/team/member_update'],
   operationId: 'updateTeamMember',
   summary: "Change a member's role, limits or budget",
@@ -105,7 +129,7 @@ const memberUpdate = withBody(memberUpdateBody, {
 
 const memberDelete = withBody(memberDeleteBody, {
   ...about,
-  answer: reference('Team'),
+  answer: teamSchema,
   paths: ['/team/member_delete'],
   operationId: 'deleteTeamMember',
   summary: "Remove a member from a team, with the member's keys in it",

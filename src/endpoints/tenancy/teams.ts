@@ -7,6 +7,7 @@ import { keyName } from '../../access/fields/checks.ts'
 import {
   newTeam,
   shownTeam,
+  shownTeamMembership,
   teamAdminFields,
   teamBody,
   teamChanges,
@@ -17,13 +18,26 @@ import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts'
 import { memberPermissions } from '../../core/tenancy/fields.ts'
 import { unlimited } from '../../core/tenancy/tenancy.ts'
+import { teamActions } from '../../core/tenancy/actions.ts'
+import { teamFields } from '../../core/tenancy/field-tables.ts'
 import type { Team } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction, TenantFilter } from '../../core/tenancy/tenancy-store.ts'
-import { allowedOfTeam, isAboveTeam } from './common/allowed-actions.ts'
+import { allowedOfTeam, isAboveTeam, maySchema } from './common/allowed-actions.ts'
 import { blockingEndpoints } from './common/blocking-endpoints.ts'
-import { spendingStateOf } from './common/budget-states.ts'
-import { namedMemberships } from './common/named-memberships.ts'
-import { checkedSpending, cursorField, pageFields, pageOf, shownKeys, spentBy, wrongField } from '../common/answers.ts'
+import { spendingStateFields, spendingStateOf } from './common/budget-states.ts'
+import { memberNameSchemas, membershipFieldSchemas, namedMemberships } from './common/named-memberships.ts'
+import {
+  checkedSpending,
+  cursorField,
+  keySchema,
+  pageFields,
+  pageFieldSchemas,
+  pageOf,
+  shownKeys,
+  spendSchema,
+  spentBy,
+  wrongField,
+} from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import {
   administeredTeam,
@@ -35,20 +49,49 @@ import {
   visibleTeam,
 } from './common/access.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { reference } from '../openapi/schema.ts'
+import { fieldSchemas } from '../openapi/field-schemas.ts'
+import { integer, listOf, named, shape, text } from '../openapi/schema.ts'
+import type { ValueOf } from '../openapi/schema.ts'
 
-const about = { tag: 'Teams', answer: reference('Team') }
+/** A team as the API shows it: the properties of a schema. */
+export const shownTeamFields = () => ({
+  ...fieldSchemas(teamFields),
+  spend: spendSchema,
+  admins: listOf(text),
+  members: listOf(text),
+  members_with_roles: listOf(shape({ user_id: text, role: text })),
+})
+/** The schema allows a team with its members and what it has spent. */
+export const teamSchema = named('Team', () => shape(shownTeamFields()))
+/** A user's membership of a team as the API shows it: the properties of a schema. */
+export const teamMembershipFields = () => ({ ...membershipFieldSchemas(), team_id: text, role: text })
+const teamInfoSchema = named('TeamInfo', () =>
+  shape({
+    team_id: text,
+    may: maySchema(teamActions),
+    team_info: teamSchema,
+    ...spendingStateFields,
+    keys: listOf(keySchema),
+    keys_total: integer,
+    team_memberships: listOf(shape({ ...teamMembershipFields(), ...memberNameSchemas })),
+  }),
+)
+const permissionsSchema = named('TeamPermissions', () =>
+  shape({ team_id: text, team_member_permissions: listOf(text), all_available_permissions: listOf(text) }),
+)
+
+const about = { tag: 'Teams', answer: teamSchema }
 const oneTeam = lazy(() => z.strictObject({ team_id: keyName() }))
 const modelsBody = lazy(() => z.strictObject({ team_id: keyName(), models: z.array(keyName()).max(1000) }))
 const keysShownMax = 100
 const listMax = 1000
 
 /** The row of a team with its members and what was spent. */
-export async function teamRow(services: Services, team: Team): Promise<Record<string, unknown>> {
+export async function teamRow(services: Services, team: Team): Promise<ValueOf<typeof teamSchema>> {
   return (await teamRows(services, [team]))[0]!
 }
 
-async function teamRows(services: Services, teams: readonly Team[]): Promise<Record<string, unknown>[]> {
+async function teamRows(services: Services, teams: readonly Team[]): Promise<ValueOf<typeof teamSchema>[]> {
   const ids = teams.map(team => team.id)
   const members = Map.groupBy(await services.tenancy.memberships({ kind: 'team', groupIds: ids }), one => one.groupId)
   const spent = await spentBy(services, 'team', ids)
@@ -97,7 +140,7 @@ async function changeTeam(
   { services, caller }: EndpointContext,
   id: string,
   work: (tx: TenancyTransaction, team: Team) => Promise<Team>,
-): Promise<Record<string, unknown>> {
+): Promise<ValueOf<typeof teamSchema>> {
   const team = await services.tenancy.change(actorOf(caller), async tx =>
     work(tx, await administeredTeam(tx, caller, id)),
   )
@@ -107,7 +150,7 @@ async function changeTeam(
 /** 403 for fields that are not the caller's to write, 404 for an unknown team, 409 for another version. */
 const teamUpdate = withBody(teamUpdateBody, {
   ...about,
-  answer: reference('ChangedTeam'),
+  answer: named('ChangedTeam', () => shape({ team_id: text, data: teamSchema })),
   paths: ['/team/update'],
   auth: 'manager',
   operationId: 'updateTeam',
@@ -136,7 +179,7 @@ const teamUpdate = withBody(teamUpdateBody, {
 /** All or none. Deletes their keys and memberships, too: 409 for a team with more than 1000 keys. */
 const teamDelete = withBody(() => z.strictObject({ team_ids: z.array(keyName()).min(1).max(100) }), {
   ...about,
-  answer: reference('DeletedTeams'),
+  answer: named('DeletedTeams', () => shape({ deleted_teams: listOf(teamSchema) })),
   paths: ['/team/delete'],
   auth: 'manager',
   operationId: 'deleteTeams',
@@ -195,7 +238,7 @@ const modelDelete = modelListEndpoint(
 /** Members see the team, its admins also its keys, the first 100 of them. */
 const teamInfo = withQuery(oneTeam, {
   ...about,
-  answer: reference('TeamInfo'),
+  answer: teamInfoSchema,
   paths: ['/team/info'],
   auth: 'key',
   operationId: 'getTeam',
@@ -215,7 +258,10 @@ const teamInfo = withQuery(oneTeam, {
       ...(await spendingStateOf(services, 'team', team)),
       keys: await shownKeys(services, keys.keys),
       keys_total: keys.total,
-      team_memberships: await namedMemberships(services.tenancy, members, mayList ? 'names-and-addresses' : 'names'),
+      team_memberships: await namedMemberships(services.tenancy, members, {
+        row: shownTeamMembership,
+        shows: mayList ? 'names-and-addresses' : 'names',
+      }),
     }
   },
 })
@@ -231,7 +277,7 @@ const teamList = withQuery(
   () => z.strictObject({ user_id: keyName().optional(), organization_id: keyName().optional() }),
   {
     ...about,
-    answer: reference('TeamList'),
+    answer: named('TeamList', () => listOf(teamSchema)),
     paths: ['/team/list'],
     auth: 'key',
     operationId: 'listTeams',
@@ -259,7 +305,7 @@ const pagedQuery = lazy(() =>
 )
 const teamPages = withQuery(pagedQuery, {
   ...about,
-  answer: reference('TeamPage'),
+  answer: named('TeamPage', () => shape({ teams: listOf(teamSchema), ...pageFieldSchemas })),
   paths: ['/v2/team/list'],
   auth: 'key',
   operationId: 'listTeamPages',
@@ -284,7 +330,7 @@ const teamPages = withQuery(pagedQuery, {
 
 const permissionsList = withQuery(oneTeam, {
   ...about,
-  answer: reference('TeamPermissions'),
+  answer: permissionsSchema,
   paths: ['/team/permissions_list'],
   auth: 'key',
   operationId: 'getTeamPermissions',
@@ -305,7 +351,7 @@ const permissionsUpdate = withBody(
   () => z.strictObject({ team_id: keyName(), team_member_permissions: z.array(z.enum(memberPermissions)) }),
   {
     ...about,
-    answer: reference('TeamPermissions'),
+    answer: permissionsSchema,
     paths: ['/team/permissions_update'],
     auth: 'manager',
     operationId: 'updateTeamPermissions',

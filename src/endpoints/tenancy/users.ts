@@ -20,20 +20,24 @@ import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { userFields } from '../../core/tenancy/field-tables.ts'
 import type { KeyQuery } from '../../core/tenancy/keys.ts'
 import { userRoles } from '../../core/tenancy/fields.ts'
 import { unlimited } from '../../core/tenancy/tenancy.ts'
 import type { Team, User } from '../../core/tenancy/tenancy.ts'
 import type { TenancyReader, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
-import { spendingStateOf } from './common/budget-states.ts'
+import { spendingStateFields, spendingStateOf } from './common/budget-states.ts'
 import {
   absent,
   checkedSpending,
   cursorField,
   forbidden,
+  keySchema,
   pageFields,
+  pageFieldSchemas,
   pageOf,
   shownKeys,
+  spendSchema,
   spentBy,
 } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
@@ -46,9 +50,40 @@ import {
   sharesGroup,
 } from './common/access.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { reference } from '../openapi/schema.ts'
+import { fieldSchemas } from '../openapi/field-schemas.ts'
+import { boolean, described, integer, listOf, mapOf, named, nullable, shape, text } from '../openapi/schema.ts'
+import type { ValueOf } from '../openapi/schema.ts'
 
-const about = { tag: 'Users', answer: reference('User') }
+const shownUserFields = () => ({ ...fieldSchemas(userFields), spend: spendSchema, teams: listOf(text) })
+const userSchema = named('User', () => shape(shownUserFields()))
+const newUserSchema = named('NewUser', () =>
+  shape({
+    key: described('The key that was made, shown this once; null = none was.', nullable(text)),
+    token: nullable(text),
+    token_id: nullable(text),
+    ...shownUserFields(),
+  }),
+)
+const userInfoSchema = named('UserInfo', () =>
+  shape({
+    user_id: text,
+    user_info: userSchema,
+    ...spendingStateFields,
+    keys: listOf(keySchema),
+    keys_total: integer,
+    teams: listOf(shape({ team_id: text, team_alias: nullable(text) })),
+  }),
+)
+const bulkUserUpdateSchema = named('BulkUserUpdate', () =>
+  shape({
+    results: listOf(shape({ user_id: text, success: boolean, error: nullable(text), user_email: nullable(text) })),
+    total_requested: integer,
+    successful_updates: integer,
+    failed_updates: integer,
+  }),
+)
+
+const about = { tag: 'Users', answer: userSchema }
 const keysShownMax = 100
 /** The models of users whom admins of organizations make. */
 const teamModelsOnly: readonly string[] = ['no-default-models']
@@ -58,7 +93,7 @@ async function userRows(
   services: Services,
   caller: Caller,
   users: readonly User[],
-): Promise<Record<string, unknown>[]> {
+): Promise<ValueOf<typeof userSchema>[]> {
   const ids = users.map(user => user.id)
   const spent = await spentBy(services, 'user', ids)
   const teams = await Promise.all(ids.map(userId => visibleTeams(services.tenancy, caller, userId)))
@@ -102,7 +137,7 @@ function checkMaker(caller: Caller, body: z.infer<ReturnType<typeof userBody>>):
 
 const userNew = withBody(userBody, {
   ...about,
-  answer: reference('NewUser'),
+  answer: newUserSchema,
   paths: ['/user/new'],
   auth: 'manager',
   operationId: 'createUser',
@@ -123,7 +158,7 @@ const userNew = withBody(userBody, {
       return { user, key: key && (await tx.insertKey({ ...key.record, userId: user.id })) }
     })
     const [row] = await userRows(services, caller, [made.user])
-    return { key: key?.text ?? null, token: made.key?.hash ?? null, token_id: made.key?.id ?? null, ...row }
+    return { key: key?.text ?? null, token: made.key?.hash ?? null, token_id: made.key?.id ?? null, ...row! }
   },
 })
 
@@ -178,7 +213,7 @@ async function addMemberships(
 /** Users may change their name and metadata; the rest is for administrators. */
 const userUpdate = withBody(userUpdateBody, {
   ...about,
-  answer: reference('ChangedUser'),
+  answer: named('ChangedUser', () => shape({ user_id: text, data: userSchema })),
   paths: ['/user/update'],
   auth: 'manager',
   operationId: 'updateUser',
@@ -197,7 +232,7 @@ const userUpdate = withBody(userUpdateBody, {
       return tx.update('user', before.id, changes, version)
     })
     const [data] = await userRows(services, caller, [user])
-    return { user_id: user.id, data }
+    return { user_id: user.id, data: data! }
   },
 })
 
@@ -208,7 +243,7 @@ function checkSelf(body: z.infer<ReturnType<typeof userUpdateBody>>): void {
 
 const userDelete = withBody(() => z.strictObject({ user_ids: z.array(keyName()).min(1).max(100) }), {
   ...about,
-  answer: reference('DeletedUsers'),
+  answer: named('DeletedUsers', () => shape({ deleted_users: integer })),
   paths: ['/user/delete'],
   auth: 'admin',
   operationId: 'deleteUsers',
@@ -246,7 +281,7 @@ const infoQuery = lazy(() => z.strictObject({ user_id: keyName().optional().desc
 
 const userInfo = withQuery(infoQuery, {
   ...about,
-  answer: reference('UserInfo'),
+  answer: userInfoSchema,
   paths: ['/user/info'],
   auth: 'key',
   operationId: 'getUser',
@@ -259,7 +294,7 @@ const userInfo = withQuery(infoQuery, {
     const own = await keys.list({ userId: user.id, visible: visibleTo(caller), limit: keysShownMax, offset: 0 })
     return {
       user_id: user.id,
-      user_info: (await userRows(services, caller, [user]))[0],
+      user_info: (await userRows(services, caller, [user]))[0]!,
       ...(await spendingStateOf(services, 'user', user)),
       keys: await shownKeys(services, own.keys),
       keys_total: own.total,
@@ -276,7 +311,7 @@ const userInfoLight = withQuery(infoQuery, {
   summary: 'One user without its keys',
   failures: [404],
   async handle({ user_id: id }, { services, caller }) {
-    return (await userRows(services, caller, [await visibleUser(services.tenancy, caller, id)]))[0]
+    return (await userRows(services, caller, [await visibleUser(services.tenancy, caller, id)]))[0]!
   },
 })
 
@@ -300,7 +335,7 @@ const ids = (text: string | undefined) => text?.split(',', 1000).map(one => one.
 /** Admins of teams and organizations list the users of one of them at a time: `team` is required then. */
 const userList = withQuery(listQuery, {
   ...about,
-  answer: reference('UserList'),
+  answer: named('UserList', () => shape({ users: listOf(userSchema), ...pageFieldSchemas })),
   paths: ['/user/list'],
   auth: 'key',
   operationId: 'listUsers',
@@ -338,7 +373,7 @@ const roleDescriptions: Readonly<Record<User['role'], string>> = {
 
 const availableRoles = withQuery(() => z.strictObject({}), {
   ...about,
-  answer: reference('UserRoles'),
+  answer: named('UserRoles', () => mapOf(shape({ description: text, ui_label: text }))),
   paths: ['/user/available_roles'],
   auth: 'key',
   operationId: 'listUserRoles',
@@ -358,7 +393,7 @@ const availableRoles = withQuery(() => z.strictObject({}), {
 const bulkBody = lazy(() => z.strictObject({ users: z.array(userUpdateBody()).min(1).max(500) }))
 const userBulk = withBody(bulkBody, {
   ...about,
-  answer: reference('BulkUserUpdate'),
+  answer: bulkUserUpdateSchema,
   paths: ['/user/bulk_update'],
   auth: 'admin',
   operationId: 'updateUsers',

@@ -16,7 +16,12 @@ import { gatewayActions, keyActions, organizationActions, teamActions } from '..
 import type { GatewayAction, KeyAction, OrganizationAction, TeamAction } from '../../../core/tenancy/actions.ts'
 import type { KeyChanges, KeyRecord } from '../../../core/tenancy/keys.ts'
 import type { Organization, Team } from '../../../core/tenancy/tenancy.ts'
+import { described, listOf, oneOf } from '../../openapi/schema.ts'
 import { checkKeyChange, checkMaker, teamOf } from './key-rights.ts'
+
+/** The schema of `may`, which is computed for the caller that asks. */
+export const maySchema = <Action extends string>(actions: readonly Action[]) =>
+  described('What the caller may do with it.', listOf(oneOf(...actions)))
 
 /** Those of the actions that are allowed, in their order. */
 const allowed = <Action extends string>(

@@ -9,8 +9,51 @@ import type { Services } from '../../../core/endpoint.ts'
 import { unprocessable } from '../../../core/errors.ts'
 import { lazy } from '../../../lib/lazy.ts'
 import { withQuery } from '../../common/json-endpoint.ts'
-import { budgetStates } from './budget-states.ts'
-import { reference } from '../../openapi/schema.ts'
+import {
+  boolean,
+  dateTime,
+  described,
+  integer,
+  listOf,
+  named,
+  nullable,
+  number,
+  oneOf,
+  shape,
+  text,
+} from '../../openapi/schema.ts'
+import type { ValueOf } from '../../openapi/schema.ts'
+import { budgetStateFields, budgetStates } from './budget-states.ts'
+
+/** The schema allows a budget, whose it is, and how it stands. */
+export const budgetStateSchema = named('BudgetState', () =>
+  shape({
+    scope: described('What calls count in; no other budget has it.', text),
+    kind: oneOf(...surveyedKinds),
+    id: described('The id of what has the budget; of members it is `GROUP/USER`.', text),
+    name: text,
+    model: described('The model whose calls count; null = those of all models do.', nullable(text)),
+    budget_id: nullable(text),
+    version: described('The version of what has the budget; null = the API changes none.', nullable(integer)),
+    ...budgetStateFields,
+    temp_budget_increase: described(
+      'Dollars of a raise that holds now, which `max_budget` includes.',
+      nullable(number),
+    ),
+    temp_budget_expiry: nullable(dateTime),
+    temp_budget_reason: nullable(text),
+  }),
+)
+const budgetUsageSchema = named('BudgetUsage', () =>
+  shape({
+    budgets: listOf(budgetStateSchema),
+    is_complete: described(
+      'false = there are very many: only the nearest to their limits, or those found until now, are listed.',
+      boolean,
+    ),
+    next_cursor: nullable(text),
+  }),
+)
 
 const pageSizeMax = 100
 
@@ -30,7 +73,7 @@ type BudgetUsageQuery = z.infer<ReturnType<typeof query>>
 /** What was spent is that of the present period, and 15 s old at most for calls at other replicas. */
 export const budgetUsage = withQuery(query, {
   tag: 'Budgets',
-  answer: reference('BudgetUsage'),
+  answer: budgetUsageSchema,
   paths: ['/budget/usage'],
   auth: 'viewer',
   operationId: 'listBudgetUsage',
@@ -71,7 +114,7 @@ function isWanted(
 export async function shownBudgets(
   services: Services,
   budgets: readonly SurveyedBudget[],
-): Promise<Record<string, unknown>[]> {
+): Promise<ValueOf<typeof budgetStateSchema>[]> {
   const states = await budgetStates(services, budgets)
   const nowMs = services.clock.epochMs()
   return budgets.map((one, at) => {
@@ -85,7 +128,7 @@ export async function shownBudgets(
       model: one.model,
       budget_id: one.budgetId,
       version: one.version,
-      ...states[at],
+      ...states[at]!,
       temp_budget_increase: isRaised ? dollarsOf(BigInt(raise.nanoUsd)) : null,
       temp_budget_expiry: isRaised ? iso(raise.untilMs) : null,
       temp_budget_reason: isRaised ? one.raiseReason : null,
