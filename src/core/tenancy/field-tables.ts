@@ -23,7 +23,11 @@ export const spendingFields = {
     'budget_duration',
     'When spending begins at 0 again: `30d`, `1mo`; null = never.',
   ),
-  budgetResetAtMs: written('moment', 'budget_reset_at', 'One end of a budget window; null = by the calendar.'),
+  budgetResetAtMs: written(
+    'moment',
+    'budget_reset_at',
+    'One end of a budget window, which others follow; null = they follow the calendar.',
+  ),
   /** An operator set what was spent anew: a window of its own began then. null = never. */
   spendResetAtMs: stored('moment'),
   /** What of the cost of all calls is shown as spent no more, since then; null = nothing. */
@@ -33,9 +37,9 @@ export const spendingFields = {
   budgetIncreaseNanoUsd: written(
     'dollars',
     'temp_budget_increase',
-    'Added to `max_budget` until `temp_budget_expiry`.',
+    'Dollars that are added to `max_budget` until `temp_budget_expiry`.',
   ),
-  budgetIncreaseUntilMs: written('moment', 'temp_budget_expiry', 'When the raise of the budget ends.'),
+  budgetIncreaseUntilMs: written('moment', 'temp_budget_expiry', 'When the raise of the budget is over.'),
   budgetIncreaseReason: written('name', 'temp_budget_reason', 'Why it was raised, for people and the audit log.'),
   budgetId: written('name', 'budget_id', 'The named budget that sets what is not set here.'),
 }
@@ -48,7 +52,7 @@ export const stampFields = {
   createdAtMs: shown('time', 'created_at', 'When the object was made.'),
   createdBy: shown('id', 'created_by', 'Who made it: a user, else a key, or `cli`.'),
   updatedAtMs: shown('time', 'updated_at', 'When it was changed the last time.'),
-  updatedBy: shown('id', 'updated_by', 'Who changed it the last time.'),
+  updatedBy: shown('id', 'updated_by', 'Who has changed it the last time.'),
 }
 
 /** What organizations, teams and users have in common, beside the names of their id and alias. */
@@ -64,7 +68,7 @@ const tenantFields = {
 /** The widest tenant: teams belong to at most one. */
 export const organizationFields = {
   ...tenantFields,
-  id: shown('id', 'organization_id', 'The id of the organization.'),
+  id: shown('id', 'organization_id', 'The id that names the organization.'),
   alias: written('name', 'organization_alias', 'A name for people; several may share it.', { isSelfService: true }),
 }
 
@@ -84,7 +88,7 @@ export const directoryFields = {
 export const teamFields = {
   ...tenantFields,
   ...directoryFields,
-  id: shown('id', 'team_id', 'The id of the team.'),
+  id: shown('id', 'team_id', 'The id that names the team.'),
   alias: written('name', 'team_alias', 'A name for people; several may share it.', { isSelfService: true }),
   organizationId: written('name', 'organization_id', 'The organization that the team belongs to; null = to none.'),
   modelAliases: written('aliases', 'model_aliases', 'What keys of the team call a model -> the model.', {
@@ -129,11 +133,11 @@ export const teamFields = {
 export const userFields = {
   ...tenantFields,
   ...directoryFields,
-  id: shown('id', 'user_id', 'The id of the user.'),
+  id: shown('id', 'user_id', 'The id that names the user.'),
   alias: written('name', 'user_alias', 'A name for people; several may share it.', { isSelfService: true }),
-  email: written('email', 'user_email', 'The address of the user, in lower case.'),
+  email: written('email', 'user_email', 'The address of the user, which is kept in lower case.'),
   role: written('userRole', 'user_role', 'What the user may do over the whole gateway.'),
-  ssoUserId: written('name', 'sso_user_id', 'The id of the user at the identity provider.'),
+  ssoUserId: written('name', 'sso_user_id', 'The id that the user has at the identity provider.'),
   /** The name to sign in with at the directory, unique in any case; null = no directory has sent the user. */
   userName: stored('name'),
 }
@@ -201,7 +205,7 @@ export const keyFields = {
   alias: written('name', 'key_alias', 'A name for people; several keys may share it.'),
   userId: written('name', 'user_id', 'The user whose key it is; null = it belongs to no user.'),
   teamId: written('name', 'team_id', 'The team whose key it is; null = it belongs to no team.'),
-  organizationId: written('name', 'organization_id', 'The organization of the key; null = that of its team.'),
+  organizationId: written('name', 'organization_id', 'The organization that the key is in; null = that of its team.'),
   models: tenantFields.models,
   aliases: written('aliases', 'aliases', 'What the key calls a model -> the model.'),
   tags: written('names', 'tags', 'Tags that each of its calls has.', { isInLitellmMetadata: true }),
@@ -258,8 +262,8 @@ export const keyFields = {
 export const keyRecordFields = {
   ...keyFields,
   /** HMAC-SHA256 of the key under the installation's pepper, lower-case hex. The key itself is not stored. */
-  hash: shown('id', 'token', 'The hash of the text of the key.'),
+  hash: shown('id', 'token', 'The hash by which the key is stored and found.'),
   /** `sk-...` and the last four characters. */
-  hint: shown('id', 'key_name', 'The last characters of the text of the key.'),
+  hint: shown('id', 'key_name', 'The last characters of its text, by which people know the key.'),
   ...stampFields,
 }

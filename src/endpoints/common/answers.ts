@@ -34,7 +34,7 @@ export function nextCursor(items: readonly Stamp[], limit: number): string | nul
 /** What `pageFields` returns: the properties of a schema. */
 export const pageFieldSchemas = {
   total: described('How many there are on all pages.', integer),
-  page: described('The number of this page, from 1 on.', integer),
+  page: described('The number of this page; the first is 1.', integer),
   page_size: described('How many a page has at most.', integer),
   total_pages: described('How many pages there are.', integer),
   next_cursor: described('Send it as `cursor` for the next page; null = there is none.', nullable(text)),

@@ -42,7 +42,7 @@ const cacheActivitySchema = named('CacheActivity', () =>
     start_date: text,
     end_date: text,
     days: described(
-      'Every day, in UTC. Other replicas add to them every ten seconds.',
+      'Each day that was asked for is there, in UTC. Other replicas add to them every ten seconds.',
       listOf(
         shape({
           date: text,

@@ -16,7 +16,7 @@ const auditEntrySchema = named('AuditEntry', () =>
     id: text,
     updated_at: dateTime,
     changed_by: described('The user who changed it, or the key where it has none.', text),
-    changed_by_api_key: described('The hash of the key that changed it, `master` or `cli`.', text),
+    changed_by_api_key: described('The hash of the key that has changed it, `master` or `cli`.', text),
     action: text,
     table_name: text,
     object_id: text,

@@ -32,7 +32,7 @@ const body = lazy(() =>
 )
 const derivedKeySchema = named('DerivedKey', () =>
   shape({
-    key: described('The key itself, shown this once: `mgd_` and what it may do, signed.', text),
+    key: described('The key itself, which is shown this once: `mgd_` and what it may do, signed.', text),
     token_id: text,
     parent_token_id: described('The id of the key that it was made with.', text),
     models: listOf(text),

@@ -26,9 +26,9 @@ const nothing: Schema<null> = { type: 'null' }
 
 const listedKeyFields = () => ({
   ...shownKeyFields(),
-  team_alias: described('The name of its team.', nullable(text)),
-  user_alias: described('The name of its user.', nullable(text)),
-  user_email: described('The address of its user.', nullable(text)),
+  team_alias: described('The name that its team has.', nullable(text)),
+  user_alias: described('The name that its user has.', nullable(text)),
+  user_email: described('The address that its user has.', nullable(text)),
 })
 const listedKeySchema = named('ListedKey', () => shape(listedKeyFields()))
 const keyRowSchema = named('KeyRow', () =>
@@ -44,7 +44,7 @@ const keyInfoSchema = named('KeyInfo', () =>
 )
 const keyListSchema = named('KeyList', () =>
   shape({
-    keys: listOf(either(described('The hash of a key.', text), listedKeySchema)),
+    keys: listOf(either(described('The hash by which a key is stored.', text), listedKeySchema)),
     total_count: integer,
     current_page: integer,
     total_pages: integer,

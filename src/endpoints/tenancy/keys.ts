@@ -52,10 +52,13 @@ const regenerateBody = lazy(() =>
 
 const warnings = described('What was accepted, and is probably a mistake; absent = nothing.', listOf(text))
 const newKeySchema = named('NewKey', () =>
-  shape({ key: described('The key itself, shown this once.', text), ...shownKeyFields() }, { warnings }),
+  shape({ key: described('The key itself, which is shown this once.', text), ...shownKeyFields() }, { warnings }),
 )
 const changedKeySchema = named('ChangedKey', () =>
-  shape({ key: described('The last characters of the key.', text), ...shownKeyFields() }, { warnings }),
+  shape(
+    { key: described('The last characters of its text, by which people know the key.', text), ...shownKeyFields() },
+    { warnings },
+  ),
 )
 const bulkKeyUpdateSchema = named('BulkKeyUpdate', () =>
   shape({
@@ -65,7 +68,7 @@ const bulkKeyUpdateSchema = named('BulkKeyUpdate', () =>
   }),
 )
 const deletedKeysSchema = named('DeletedKeys', () =>
-  shape({ deleted_keys: described('The keys as the request named them.', listOf(text)) }),
+  shape({ deleted_keys: described('The keys that are deleted, as the request named them.', listOf(text)) }),
 )
 
 const about = { tag: 'Keys' }

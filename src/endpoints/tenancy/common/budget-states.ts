@@ -20,7 +20,10 @@ export const budgetStateFields = {
   budget_duration: described('When spending begins at 0 again; null = it never does.', nullable(text)),
   period_start: described('When the present period began; null = the budget never begins anew.', nullable(dateTime)),
   budget_reset_at: described('When the present period ends; null = it never does.', nullable(dateTime)),
-  forecast: described('Dollars at the end of the period, in a straight line from its beginning.', dollars),
+  forecast: described(
+    'Dollars that will be spent at the end of the period, in a straight line from its beginning.',
+    dollars,
+  ),
   reached_at: described('When the maximum is reached by the forecast; null = not in this period.', nullable(dateTime)),
 }
 /** The schema allows how a budget stands, or null. */

@@ -13,7 +13,7 @@ export const membershipFieldSchemas = () => ({
 })
 /** Whose membership it is: the properties of a schema. */
 export const memberNameSchemas = {
-  user_alias: described('The name of the user.', nullable(text)),
+  user_alias: described('The name that the user has.', nullable(text)),
   user_email: described('The address of the user; null also for callers who do not administer it.', nullable(text)),
 }
 
