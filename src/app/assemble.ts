@@ -11,7 +11,7 @@ import type { ReloadReport, ServeOptions } from '../config/serve-options.ts'
 import type { SettingsSource } from '../config/settings-source.ts'
 import { countModels } from '../config/model-counts.ts'
 import type { Deployment } from '../core/deployment.ts'
-import type { Services } from '../core/endpoint.ts'
+import type { Readiness, Services } from '../core/endpoint.ts'
 import type { Policy } from '../core/policy.ts'
 import type { CurrentConfiguration } from '../core/model-directory.ts'
 import type { Settings } from '../core/settings.ts'
@@ -440,7 +440,7 @@ function cooldownFields({ deployment, cooldownMs, failsInARow, error }: Cooldown
   }
 }
 
-function readiness(store: Store, draining: boolean): { ready: boolean; details: Record<string, unknown> } {
+function readiness(store: Store, draining: boolean): Readiness {
   // An unreachable database does not matter for a while: known keys work and the journal records every call.
   // Two replicas that count limits separately would admit twice as much: only the one with the claim is ready.
   const ready = !draining && store.ledger.healthy && store.isOnlyReplica()
@@ -461,6 +461,6 @@ function readiness(store: Store, draining: boolean): { ready: boolean; details: 
 }
 
 /** What waits for the database, and how long the oldest of it does. */
-function backlogDetails({ bytes, records, sinceMs }: Backlog): Record<string, number> {
+function backlogDetails({ bytes, records, sinceMs }: Backlog): Readiness['details']['ledger_backlog'] {
   return { bytes, records, oldest_seconds: Math.round(Math.max(clock.epochMs() - sinceMs, 0) / 1000) }
 }

@@ -220,13 +220,30 @@ export interface Services {
   /** Prometheus text exposition; the same bytes for all readers. */
   metrics(): Uint8Array
   /** Ready for traffic; the reasons when not. */
-  readiness(): { ready: boolean; details: Record<string, unknown> }
+  readiness(): Readiness
   /** What `/ui/` serves. */
   readonly pages: WebPages
   readonly clock: Clock
   /** That of the database, for moments that another replica compares with its own; see `SharedClock`. */
   readonly sharedClock: Clock
   readonly version: string
+}
+
+/** Whether the process may be sent traffic, and what its parts are doing. */
+export interface Readiness {
+  readonly ready: boolean
+  readonly details: {
+    /** `read-only`: it answers, and takes no changes. */
+    readonly db: 'connected' | 'read-only' | 'disconnected'
+    readonly redis: 'connected' | 'disconnected' | 'not configured'
+    /** While Redis is away: what decides on limits. */
+    readonly limits?: string
+    /** `ok`, or what is wrong. */
+    readonly ledger: string
+    readonly ledger_backlog: { readonly bytes: number; readonly records: number; readonly oldest_seconds: number }
+    readonly replicas?: string
+    readonly draining?: true
+  }
 }
 
 /** The parameters of a query by their names. */
@@ -236,8 +253,8 @@ export type QueryDoc = Readonly<Record<string, { schema: object; description: st
 export type SuccessDoc = Readonly<Record<string, object>>
 
 /**
- * An endpoint's part of the OpenAPI document. Schemas are JSON Schema (OpenAPI 3.1); of a request also what makes the
- * zod schema that checks it, which is turned into JSON Schema when the document is made.
+ * An endpoint's part of the OpenAPI document. Schemas are JSON Schema (OpenAPI 3.1); of a request also what makes it,
+ * or the zod schema that checks it, which is turned into JSON Schema when the document is made.
  */
 export interface EndpointDoc {
   /** In camel case, unique. Paths after the first get a suffix (endpoints/openapi/document.ts). */
@@ -245,7 +262,7 @@ export interface EndpointDoc {
   readonly summary: string
   readonly tag: string
   readonly query?: QueryDoc | (() => z.ZodObject)
-  readonly request?: object | (() => z.ZodType)
+  readonly request?: object | (() => z.ZodType | object)
   /** A missing body counts as an empty object. */
   readonly requestOptional?: true
   /** The media type of the request's body; absent = JSON. */
@@ -255,8 +272,6 @@ export interface EndpointDoc {
    * schema is that of one event's `data`. A function loads what no gateway needs before the document is asked for.
    */
   readonly success?: SuccessDoc | (() => Promise<SuccessDoc>)
-  /** JSON Schemas of this endpoint's own bodies by their names, to which `success` refers. Names are unique. */
-  readonly schemas?: Readonly<Record<string, object>>
   /** Of a success; absent = 200. Those of 204 and 302 have no body, and an empty `success`. */
   readonly successStatus?: 201 | 204 | 302
   /** Statuses of failures beside those that follow from `auth`, body, path, query and `callsModel`. */

@@ -8,8 +8,12 @@ import { GatewayError } from '../core/errors.ts'
 import type { DocumentOptions } from './openapi/document.ts'
 import { answerFixed, fixedContent } from './openapi/fixed-content.ts'
 import type { FixedContent } from './openapi/fixed-content.ts'
-import { reference, text } from './openapi/schema.ts'
+import { anyObject, named, open, shape, text } from './openapi/schema.ts'
 import { gunzipIfNeeded } from '../lib/program-files.ts'
+
+const openapiDocumentSchema = named('OpenapiDocument', () =>
+  open(shape({ openapi: text, info: anyObject, paths: anyObject, components: anyObject })),
+)
 
 /** `/openapi.json` over `all` endpoints, these included. */
 export function openapiEndpoints(all: () => Promise<readonly Endpoint[]>): Endpoint[] {
@@ -23,7 +27,7 @@ export function openapiEndpoints(all: () => Promise<readonly Endpoint[]>): Endpo
       operationId: 'getOpenapiDocument',
       summary: 'This document',
       tag: 'Docs',
-      success: { 'application/json': reference('OpenapiDocument') },
+      success: { 'application/json': openapiDocumentSchema },
       headers: ['etag'],
     },
     async handle(request, services) {
@@ -68,6 +72,7 @@ const pageText = `<!doctype html>
 </body>
 </html>
 `
+
 /** Before the first paint: the theme that the person chose on our pages (web/lib/theme.ts), else that of the system. */
 const themeScript = `const systemIsDark = matchMedia('(prefers-color-scheme: dark)')
 function showTheme() {
@@ -83,6 +88,7 @@ systemIsDark.addEventListener('change', showTheme)
 // It was chosen in another tab.
 addEventListener('storage', showTheme)
 `
+
 const startScript = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#api', deepLinking: true, validatorUrl: null })\n`
 
 /** Swagger UI sets inline styles and loads its icons from data: URLs; scripts only come from this server. */
@@ -141,6 +147,7 @@ const assetFiles: Readonly<Record<string, Asset>> = {
   'theme.js': { type: 'text/javascript; charset=utf-8', read: async () => Buffer.from(themeScript) },
   'start.js': { type: 'text/javascript; charset=utf-8', read: async () => Buffer.from(startScript) },
 }
+
 const oneHour = 'max-age=3600'
 
 /** Each is read once, at its first request. */

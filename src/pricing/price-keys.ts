@@ -3,6 +3,7 @@
  * (docs.litellm.ai/docs/proxy/custom_pricing and the keys of its list at version 1.109.1, 2026-11).
  */
 import type { PriceName, Prices } from '../core/usage/prices.ts'
+import { recordOf } from '../lib/record-of.ts'
 
 /** Prices of a token. Tiers, variants and places change them. */
 export const tokenKeys = {
@@ -52,9 +53,12 @@ export function variantOf(suffix: string): string {
   return Object.keys(variantSuffixes).find(variant => variantSuffixes[variant] === suffix) ?? suffix
 }
 
+/** Prices in dollars for one, by LiteLLM's names; null = not known. */
+export type ShownPrices = Record<(typeof alwaysShownKeys)[number], number | null> & Record<string, number | null>
+
 /** Prices in dollars per unit by LiteLLM's names. `makesAudio` = the price of seconds is one of audio output. */
-export function priceFields(prices: Prices | null, makesAudio: boolean): Record<string, number | null> {
-  const fields: Record<string, number | null> = Object.fromEntries(alwaysShownKeys.map(key => [key, null]))
+export function priceFields(prices: Prices | null, makesAudio: boolean): ShownPrices {
+  const fields: ShownPrices = recordOf(alwaysShownKeys, () => null)
   if (!prices) return fields
   const otherSecond = makesAudio ? 'input_cost_per_second' : 'output_cost_per_second'
   for (const [key, name] of Object.entries({ ...tokenKeys, ...unitKeys })) {

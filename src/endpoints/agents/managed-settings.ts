@@ -2,15 +2,17 @@
 import { createHash } from 'node:crypto'
 import { telemetrySignals } from '../../core/agents.ts'
 import type { AgentSettings, TelemetryRelay } from '../../core/agents.ts'
-import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { anthropicErrorBody } from '../../formats/anthropic/error.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { matchesTag } from '../openapi/fixed-content.ts'
-import { json, reference } from '../openapi/schema.ts'
+import { anyObject, json, named, shape, text } from '../openapi/schema.ts'
 import { gatewayAddress } from '../../sign-in/gateway-address.ts'
+import { answerOf } from '../common/json-endpoint.ts'
+
+const managedSettingsSchema = named('ManagedSettings', () => shape({ uuid: text, checksum: text, settings: anyObject }))
 
 type Policy = Readonly<Record<string, unknown>>
 
@@ -24,7 +26,7 @@ export const managedSettings: Endpoint = {
     operationId: 'getManagedSettings',
     summary: "Claude Code's managed settings of the caller",
     tag: 'Agents',
-    success: json(reference('ManagedSettings')),
+    success: json(managedSettingsSchema),
     failures: [404],
     headers: ['etag'],
   },
@@ -41,7 +43,7 @@ export const managedSettings: Endpoint = {
       .digest('hex')}`
     const headers = { etag: `"${checksum}"`, 'cache-control': 'no-store' }
     if (matchesTag(request.headers.get('if-none-match'), headers.etag)) return { status: 304, headers, body: null }
-    return jsonAnswer({ uuid: checksum, checksum, settings: policy }, 200, headers)
+    return answerOf(managedSettingsSchema, { uuid: checksum, checksum, settings: policy }, 200, headers)
   },
 }
 

@@ -1,14 +1,17 @@
 /** Telemetry of coding agents (OTLP over HTTP), relayed to the operator's collector as it came. */
 import { telemetrySignals } from '../../core/agents.ts'
-import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { readBody } from '../../core/request.ts'
 import { anthropicErrorBody } from '../../formats/anthropic/error.ts'
-import { bytes, json, reference } from '../openapi/schema.ts'
+import { bytes, json, named, shape, text } from '../openapi/schema.ts'
+import { answerOf } from '../common/json-endpoint.ts'
+
+const telemetryTakenSchema = named('TelemetryTaken', () => shape({}, { partialSuccess: shape({ errorMessage: text }) }))
 
 const bodyBytesMax = 8 * 1024 * 1024
 const protobuf = 'application/x-protobuf'
+
 const notRelayed =
   'this gateway relays no such telemetry, and has dropped it; its operator may set agent_telemetry_endpoint'
 
@@ -27,7 +30,8 @@ export const telemetryEndpoints: readonly Endpoint[] = telemetrySignals.map(sign
     tag: 'Agents',
     requestType: protobuf,
     request: bytes,
-    success: { ...json(reference('TelemetryTaken')), [protobuf]: bytes },
+    json,
+    success: { ...json(telemetryTakenSchema), [protobuf]: bytes },
     failures: [413, 503],
   },
   async handle(request, services) {
@@ -40,7 +44,8 @@ export const telemetryEndpoints: readonly Endpoint[] = telemetrySignals.map(sign
 }))
 
 function dropped(contentType: string): Answer {
-  if (contentType.includes('json')) return jsonAnswer({ partialSuccess: { errorMessage: notRelayed } })
+  if (contentType.includes('json'))
+    return answerOf(telemetryTakenSchema, { partialSuccess: { errorMessage: notRelayed } })
   // Export...ServiceResponse.partial_success (1) with error_message (2), the same numbers for all three.
   const message = delimited(2, Buffer.from(notRelayed))
   return { status: 200, headers: { 'content-type': protobuf }, body: delimited(1, message) }

@@ -8,16 +8,16 @@ import { guardrailEndpoints } from '../operation/guardrails.ts'
 import { modelLatency } from '../operation/latency.ts'
 import { modelBlock, modelUnblock } from '../operation/model-blocks.ts'
 import { modelHealth } from '../operation/model-health.ts'
-import { modelNew, modelUpdate, modelPatch, modelDelete } from '../operation/models.ts'
+import { modelDelete, modelNew, modelPatch, modelUpdate } from '../operation/models.ts'
 import { overview } from '../operation/overview.ts'
 import { providerHealth } from '../operation/provider-health.ts'
 import { providerList } from '../operation/providers.ts'
-import { modelGroupInfo, publicModelHub, makePublic } from '../utilities/model-groups.ts'
+import { makePublic, modelGroupInfo, publicModelHub } from '../utilities/model-groups.ts'
 import { modelInfo, modelInfoPages } from '../utilities/model-info.ts'
 import {
-  tokenCounterEndpoint,
   supportedCompatParams,
   supportedOpenaiParams,
+  tokenCounterEndpoint,
   transformRequestEndpoint,
 } from '../utilities/utils.ts'
 

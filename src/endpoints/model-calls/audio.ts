@@ -1,12 +1,15 @@
+import { bodySchema } from '../../core/dialects/fields.ts'
 import type { Endpoint, EndpointDoc } from '../../core/endpoint.ts'
 import type { Format } from '../../core/format.ts'
 import { openaiSpeech, openaiTranscriptions, openaiTranslations } from '../../formats/index.ts'
-import { speechSuccess, textsOfSound, transcriptionSuccess } from '../openapi/media-schemas.ts'
+import { speechTable } from '../../formats/openai/speech.ts'
+import { transcriptionTable, translationTable } from '../../formats/openai/transcriptions.ts'
+import { named } from '../openapi/schema.ts'
 
 function endpoint(
   name: 'speech' | 'transcriptions' | 'translations',
   format: Format,
-  doc: Omit<EndpointDoc, 'tag'>,
+  doc: Omit<EndpointDoc, 'tag' | 'success'>,
 ): Endpoint {
   return {
     method: 'POST',
@@ -17,7 +20,12 @@ function endpoint(
       `/openai/deployments/{model+}/audio/${name}`,
     ],
     auth: 'key',
-    doc: { ...doc, tag: 'Audio', callsModel: true },
+    doc: {
+      ...doc,
+      tag: 'Audio',
+      success: async () => (await import('./answers/audio.ts'))[name],
+      callsModel: true,
+    },
     handle: (request, services, caller) =>
       services.callModel(request, caller!, { format, route: `/v1/audio/${name}`, model: request.params.model }),
   }
@@ -27,24 +35,23 @@ function endpoint(
 export const speech = endpoint('speech', openaiSpeech, {
   operationId: 'createSpeech',
   summary: 'Make speech from text',
-  request: { $ref: '#/components/schemas/SpeechRequest' },
-  success: speechSuccess,
+  request: named('SpeechRequest', () => bodySchema(speechTable.fields)),
 })
+
 /**
  * OpenAI API reference, "Create transcription": a form with the audio in `file`; answers text, JSON or events.
  */
 export const transcriptions = endpoint('transcriptions', openaiTranscriptions, {
   operationId: 'createTranscription',
   summary: 'Make text from speech',
-  request: { $ref: '#/components/schemas/TranscriptionRequest' },
+  request: named('TranscriptionRequest', () => bodySchema(transcriptionTable.fields, { nullable: false })),
   requestType: 'multipart/form-data',
-  success: transcriptionSuccess,
 })
+
 /** OpenAI API reference, "Create translation": as a transcription, but the text is always English. */
 export const translations = endpoint('translations', openaiTranslations, {
   operationId: 'createTranslation',
   summary: 'Make English text from speech',
-  request: { $ref: '#/components/schemas/TranslationRequest' },
+  request: named('TranslationRequest', () => bodySchema(translationTable.fields, { nullable: false })),
   requestType: 'multipart/form-data',
-  success: textsOfSound,
 })

@@ -1,7 +1,9 @@
+import { bodySchema } from '../../core/dialects/fields.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { chatOrCursor } from '../../formats/openai/cursor.ts'
+import { chatTable } from '../../formats/openai/chat/fields.ts'
 import { openaiChat } from '../../formats/openai/chat/index.ts'
-import { jsonOrEvents, reference } from '../openapi/schema.ts'
+import { named } from '../openapi/schema.ts'
 
 /**
  * OpenAI API reference, "Create chat completion". The deployment in the path overrides the body's model. Bodies with
@@ -24,8 +26,8 @@ export const chatCompletions: Endpoint = {
     operationId: 'createChatCompletion',
     summary: 'Create a chat completion',
     tag: 'Chat',
-    request: { $ref: '#/components/schemas/ChatCompletionRequest' },
-    success: jsonOrEvents(reference('ChatCompletion'), reference('ChatCompletionStream')),
+    request: named('ChatCompletionRequest', () => bodySchema(chatTable.fields)),
+    success: async () => (await import('./answers/chat.ts')).chatSuccess,
     callsModel: true,
   },
   handle: (request, services, caller) =>

@@ -1,6 +1,7 @@
+import { bodySchema } from '../../core/dialects/fields.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
-import { openaiCompletions } from '../../formats/openai/completions/index.ts'
-import { jsonOrEvents, reference } from '../openapi/schema.ts'
+import { completionTable, openaiCompletions } from '../../formats/openai/completions/index.ts'
+import { named } from '../openapi/schema.ts'
 
 /** Text completions: the model is taken from the path, else the query, else the body. */
 export const completions: Endpoint = {
@@ -20,8 +21,8 @@ export const completions: Endpoint = {
     summary: 'Create a text completion (emulated on models that only chat)',
     tag: 'Completions',
     query: { model: { schema: { type: 'string' }, description: 'The model; wins over the body.' } },
-    request: { $ref: '#/components/schemas/CompletionRequest' },
-    success: jsonOrEvents(reference('Completion'), reference('CompletionStream')),
+    request: named('CompletionRequest', () => bodySchema(completionTable.fields)),
+    success: async () => (await import('./answers/completions.ts')).completionsSuccess,
     callsModel: true,
   },
   handle: (request, services, caller) =>

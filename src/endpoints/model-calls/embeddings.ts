@@ -1,6 +1,7 @@
+import { bodySchema } from '../../core/dialects/fields.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
-import { openaiEmbeddings } from '../../formats/openai/embeddings.ts'
-import { json, reference } from '../openapi/schema.ts'
+import { embeddingsTable, openaiEmbeddings } from '../../formats/openai/embeddings.ts'
+import { named } from '../openapi/schema.ts'
 
 /** OpenAI API reference, "Create embeddings". No field of the body chooses host or key. */
 export const embeddings: Endpoint = {
@@ -19,8 +20,8 @@ export const embeddings: Endpoint = {
     operationId: 'createEmbeddings',
     summary: 'Create embeddings',
     tag: 'Embeddings',
-    request: { $ref: '#/components/schemas/EmbeddingsRequest' },
-    success: json(reference('Embeddings')),
+    request: named('EmbeddingsRequest', () => bodySchema(embeddingsTable.fields)),
+    success: async () => (await import('./answers/vectors.ts')).embeddingsSuccess,
     callsModel: true,
   },
   handle: (request, services, caller) =>

@@ -20,7 +20,6 @@ import {
 import { countFields } from '../../formats/gemini/count-tokens.ts'
 import { embedTable } from '../../formats/gemini/embeddings.ts'
 import { generateTable } from '../../formats/gemini/fields.ts'
-import { json, jsonOrEvents, reference } from '../openapi/schema.ts'
 
 /** Of actions also without a version, as clients write them whose address has it, or should have. */
 const bases = ['/v1beta', '/v1', '/gemini/v1beta', '/gemini/v1', '/gemini', '']
@@ -57,8 +56,9 @@ const calledBy = (request: HttpRequest, action: Action['name']): Pick<ModelCall,
 /** Some clients send `models/` twice. */
 const plainName = (model: string): string => model.replace(/^models\//, '')
 
-const generateRequest = bodySchema(generateTable.fields)
-const embedRequest = bodySchema(embedTable.fields)
+const answers = () => import('./answers/gemini.ts')
+const generateRequest = () => bodySchema(generateTable.fields)
+const embedRequest = () => bodySchema(embedTable.fields)
 
 const generateContent = actionAt({
   name: 'generateContent',
@@ -66,7 +66,7 @@ const generateContent = actionAt({
     operationId: 'generateContent',
     summary: "Generate an answer, in Gemini's dialect",
     request: generateRequest,
-    success: json(reference('GenerateContentResponse')),
+    success: async () => (await answers()).generateSuccess,
   },
   call: () => ({ format: geminiGenerate, stream: false }),
 })
@@ -83,7 +83,7 @@ const streamGenerateContent = actionAt({
       },
     },
     request: generateRequest,
-    success: jsonOrEvents(reference('GenerateContentArray'), reference('GenerateContentStream')),
+    success: async () => (await answers()).streamGenerateSuccess,
   },
   call(request) {
     const alt = request.query.get('alt') ?? 'json'
@@ -103,8 +103,8 @@ const countTokens: Endpoint = {
     operationId: 'countContentTokens',
     tag: 'Gemini',
     summary: "Count the tokens of a request, in Gemini's dialect",
-    request: bodySchema(countFields),
-    success: json(reference('GeminiTokenCount')),
+    request: () => bodySchema(countFields),
+    success: async () => (await answers()).countTokensSuccess,
     callsModel: true,
     headers: ['x-token-count-source'],
   },
@@ -122,7 +122,7 @@ const embedContent = actionAt({
     operationId: 'embedContent',
     summary: "Embed one content, in Gemini's dialect",
     request: embedRequest,
-    success: json(reference('GeminiEmbedding')),
+    success: async () => (await answers()).embedSuccess,
   },
   call: () => ({ format: geminiEmbedContent, stream: false }),
 })
@@ -132,12 +132,12 @@ const batchEmbedContents = actionAt({
   doc: {
     operationId: 'batchEmbedContents',
     summary: "Embed several contents, in Gemini's dialect",
-    request: {
+    request: () => ({
       type: 'object',
       required: ['requests'],
-      properties: { requests: { type: 'array', minItems: 1, items: embedRequest } },
-    },
-    success: json(reference('GeminiEmbeddings')),
+      properties: { requests: { type: 'array', minItems: 1, items: embedRequest() } },
+    }),
+    success: async () => (await answers()).batchEmbedSuccess,
   },
   call: () => ({ format: geminiBatchEmbedContents, stream: false }),
 })
@@ -178,7 +178,7 @@ const modelsList: Endpoint = {
       pageSize: { schema: { type: 'integer', minimum: 1 }, description: 'Models a page; all when left out.' },
       pageToken: { schema: { type: 'string' }, description: '`nextPageToken` of the page before.' },
     },
-    success: json(reference('GeminiModelList')),
+    success: async () => (await answers()).modelListSuccess,
     failures: [400],
   },
   handle: (request, services, caller) => geminiModelsAnswer(request, services, caller!),
@@ -212,7 +212,7 @@ const modelsOne: Endpoint = {
     operationId: 'getGeminiModel',
     summary: "One model, in Gemini's dialect",
     tag: 'Gemini',
-    success: json(reference('GeminiModel')),
+    success: async () => (await answers()).modelSuccess,
   },
   handle: (request, services, caller) => geminiModelAnswer(request.params.model!, services, caller!),
 }

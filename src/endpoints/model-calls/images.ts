@@ -1,18 +1,21 @@
 import { defaultModel } from '../../access/models/default-model.ts'
+import { bodySchema } from '../../core/dialects/fields.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import type { Format } from '../../core/format.ts'
 import { openaiImageEdits, openaiImages, openaiImageVariations } from '../../formats/index.ts'
-import { json, jsonOrEvents, reference } from '../openapi/schema.ts'
+import { editTable, generationTable, variationTable } from '../../formats/openai/images.ts'
+import { named } from '../openapi/schema.ts'
 
 interface Operation {
   readonly name: 'generations' | 'edits' | 'variations'
   readonly operationId: string
   readonly format: Format
   readonly summary: string
-  readonly schema: string
+  /** What its body is. */
+  readonly request: object
 }
 
-function endpoint({ name, operationId, format, summary, schema }: Operation): Endpoint {
+function endpoint({ name, operationId, format, summary, request }: Operation): Endpoint {
   return {
     method: 'POST',
     paths: [
@@ -26,10 +29,9 @@ function endpoint({ name, operationId, format, summary, schema }: Operation): En
       operationId,
       summary,
       tag: 'Images',
-      request: { $ref: `#/components/schemas/${schema}` },
+      request,
       ...(name !== 'generations' && { requestType: 'multipart/form-data' }),
-      success:
-        name === 'variations' ? json(reference('Images')) : jsonOrEvents(reference('Images'), reference('ImageStream')),
+      success: async () => (await import('./answers/images.ts'))[name],
       callsModel: true,
     },
     handle: (request, services, caller) =>
@@ -52,21 +54,23 @@ export const images = endpoint({
   operationId: 'createImage',
   format: openaiImages,
   summary: 'Make pictures from a description',
-  schema: 'ImageRequest',
+  request: named('ImageRequest', () => bodySchema(generationTable.fields)),
 })
+
 /** "Create image edit": a form with the images, the prompt, and optionally a mask. */
 export const imageEdits = endpoint({
   name: 'edits',
   operationId: 'editImage',
   format: openaiImageEdits,
   summary: 'Edit pictures',
-  schema: 'ImageEditRequest',
+  request: named('ImageEditRequest', () => bodySchema(editTable.fields, { nullable: false })),
 })
+
 /** "Create image variation": a form with one image and no prompt. */
 export const imageVariations = endpoint({
   name: 'variations',
   operationId: 'createImageVariation',
   format: openaiImageVariations,
   summary: 'Make variations of a picture',
-  schema: 'ImageVariationRequest',
+  request: named('ImageVariationRequest', () => bodySchema(variationTable.fields, { nullable: false })),
 })

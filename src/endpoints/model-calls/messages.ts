@@ -6,11 +6,10 @@ import { clientRequestId } from '../../core/request.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { anthropicCountTokens, anthropicErrorBody, anthropicMessages } from '../../formats/anthropic/index.ts'
 import { countTable, messagesTable } from '../../formats/anthropic/fields.ts'
-import { json, jsonOrEvents, reference } from '../openapi/schema.ts'
 
-const messagesRequest = bodySchema(messagesTable.fields)
-const countRequest = bodySchema(countTable.fields)
+const answers = () => import('./answers/messages.ts')
 const query: EndpointDoc['query'] = { beta: { schema: { type: 'boolean' }, description: 'Accepted and ignored.' } }
+
 const paths = (rest: string): string[] =>
   ['/v1/messages', '/messages', '/anthropic/v1/messages'].map(base => base + rest)
 
@@ -31,8 +30,8 @@ export const messages: Endpoint = {
     summary: "Create a message, in Anthropic's dialect",
     tag: 'Messages',
     query,
-    request: messagesRequest,
-    success: jsonOrEvents(reference('Message'), reference('MessageStream')),
+    request: () => bodySchema(messagesTable.fields),
+    success: async () => (await answers()).messagesSuccess,
     callsModel: true,
     headers: ['request-id'],
   },
@@ -54,8 +53,8 @@ export const messagesCountTokens: Endpoint = {
     summary: "Count the tokens of a message's input, in Anthropic's dialect",
     tag: 'Messages',
     query,
-    request: countRequest,
-    success: json(reference('MessageInputTokens')),
+    request: () => bodySchema(countTable.fields),
+    success: async () => (await answers()).inputTokensSuccess,
     callsModel: true,
     headers: ['request-id', 'x-token-count-source'],
   },

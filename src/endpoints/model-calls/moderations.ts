@@ -1,7 +1,8 @@
 import { defaultModel } from '../../access/models/default-model.ts'
+import { bodySchema } from '../../core/dialects/fields.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
-import { openaiModerations } from '../../formats/openai/moderations.ts'
-import { json, reference } from '../openapi/schema.ts'
+import { moderationTable, openaiModerations } from '../../formats/openai/moderations.ts'
+import { named } from '../openapi/schema.ts'
 
 /**
  * OpenAI API reference, "Create moderation". Without `model` the configured one is called
@@ -15,8 +16,8 @@ export const moderations: Endpoint = {
     operationId: 'createModeration',
     summary: 'Judge whether texts or images are harmful',
     tag: 'Moderation',
-    request: { $ref: '#/components/schemas/ModerationRequest' },
-    success: json(reference('Moderation')),
+    request: named('ModerationRequest', () => bodySchema(moderationTable.fields)),
+    success: async () => (await import('./answers/vectors.ts')).moderationsSuccess,
     callsModel: true,
   },
   handle: (request, services, caller) =>

@@ -2,14 +2,14 @@ import type { Endpoint, EndpointDoc } from '../../core/endpoint.ts'
 import { bodySchema } from '../../core/dialects/fields.ts'
 import type { UnaryFormat } from '../../core/format.ts'
 import { cohereRerank, jinaRerank, rerankTable } from '../../formats/rerank.ts'
-import { json, reference } from '../openapi/schema.ts'
 
-const request = bodySchema(rerankTable.fields)
+const answers = () => import('./answers/vectors.ts')
+
 const doc: Omit<EndpointDoc, 'operationId'> = {
   summary: 'Order documents by how well they answer a query',
   tag: 'Reranking',
-  request,
-  success: json(reference('RerankResults')),
+  request: () => bodySchema(rerankTable.fields),
+  success: async () => (await answers()).rerankSuccess,
   callsModel: true,
 }
 
@@ -35,6 +35,7 @@ export const rerank: Endpoint = rerankAt(jinaRerank, {
   route: '/v1/rerank',
   paths: ['/rerank', '/v1/rerank'],
 })
+
 /** Cohere's version 2. */
 export const rerankTwo: Endpoint = rerankAt(cohereRerank, {
   operationId: 'createRerankV2',

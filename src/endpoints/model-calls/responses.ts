@@ -18,7 +18,6 @@ import { openaiInputTokens, openaiResponses } from '../../formats/openai/respons
 import { canReplay, replayResponse } from '../../formats/openai/responses/replay.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { json, jsonOrEvents, reference } from '../openapi/schema.ts'
 import { abortBackground, failed, startBackground } from './responses/background.ts'
 import { readConversation } from './responses/conversation.ts'
 import { keepAnswer } from './responses/keep.ts'
@@ -30,7 +29,9 @@ import { schemaNames } from '../../core/dialects/exact-names.ts'
 /** The last one is that of Azure's dated versions. */
 const paths = (rest: string) =>
   ['/v1/responses', '/responses', '/openai/v1/responses', '/openai/responses'].map(base => base + rest)
-const requestSchema = bodySchema(responsesTable.fields)
+
+const answers = () => import('./answers/responses.ts')
+const requestSchema = () => bodySchema(responsesTable.fields)
 
 const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({ tag: 'Responses', ...more })
 
@@ -45,7 +46,7 @@ export const responsesCreate: Endpoint = {
     operationId: 'createResponse',
     summary: 'Create a response',
     request: requestSchema,
-    success: jsonOrEvents(reference('Response'), reference('ResponseStream')),
+    success: async () => (await answers()).responseOrEvents,
     callsModel: true,
   }),
   handle: (request, services, caller) => create(request, services, caller!),
@@ -106,7 +107,7 @@ export const responsesInputTokens: Endpoint = {
     operationId: 'countResponseInputTokens',
     summary: 'Count the input tokens of a response, by the counter of its provider',
     request: requestSchema,
-    success: json(reference('ResponseInputTokens')),
+    success: async () => (await answers()).inputTokensSuccess,
     callsModel: true,
     headers: ['x-token-count-source'],
   }),
@@ -174,7 +175,7 @@ export const responsesRetrieve: Endpoint = {
   doc: doc({
     operationId: 'getResponse',
     summary: 'A stored response',
-    success: jsonOrEvents(reference('Response'), reference('ResponseStream')),
+    success: async () => (await answers()).responseOrEvents,
     failures: [400],
     query: {
       stream: {
@@ -222,7 +223,7 @@ export const responsesDelete: Endpoint = {
   doc: doc({
     operationId: 'deleteResponse',
     summary: 'Delete a stored response',
-    success: json(reference('DeletedResponse')),
+    success: async () => (await answers()).deletedSuccess,
   }),
   async handle(request, services, caller) {
     const id = request.params.id!
@@ -242,7 +243,7 @@ export const responsesCancel: Endpoint = {
   doc: doc({
     operationId: 'cancelResponse',
     summary: 'Cancel a response that runs in the background',
-    success: json(reference('Response')),
+    success: async () => (await answers()).responseSuccess,
     failures: [400],
   }),
   async handle(request, services, caller) {
@@ -286,7 +287,7 @@ export const responsesInputItems: Endpoint = {
       },
       after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
     },
-    success: json(reference('ResponseInputItems')),
+    success: async () => (await answers()).inputItemsSuccess,
   }),
   async handle(request, services, caller) {
     const { limit, order, after } = readQuery(request, itemsQuery())

@@ -1,26 +1,9 @@
 /** The OpenAPI 3.1 document, made from the registered endpoints. */
 import type { Endpoint, EndpointDoc, SuccessDoc } from '../../core/endpoint.ts'
-import { administrationSchemas } from './administration-schemas.ts'
-import { configuredSchemas } from './configured-schemas.ts'
-import { assistantAnswerSchemas } from './assistant-schemas.ts'
-import { chatAnswerSchemas } from './chat-schemas.ts'
-import { bodySchemas } from './body-schemas.ts'
-import { conversationSchemas } from './conversation-schemas.ts'
-import { errorSchemas, failureResponse, failureStatuses } from './errors.ts'
-import { fileAnswerSchemas } from './file-schemas.ts'
-import { geminiAnswerSchemas } from './gemini-schemas.ts'
+import { failureResponse, failureStatuses } from './errors.ts'
 import { headerComponents, headersOfSuccess } from './headers.ts'
-import { mediaAnswerSchemas } from './media-schemas.ts'
-import { messageAnswerSchemas } from './messages-schemas.ts'
-import { scimSchemas } from './scim-schemas.ts'
-import { requestSchemas } from './request-schemas.ts'
-import { signInSchemas } from './sign-in-schemas.ts'
-import { spendSchemas } from './spend-schemas.ts'
-import { responseAnswerSchemas } from './responses-schemas.ts'
-import { collectNamed } from './schema.ts'
-import type { Schema } from './schema.ts'
+import { namedIn } from './schema.ts'
 import { parametersOf, schemaOf } from './zod-schema.ts'
-import { sessionSchemas } from './session-schemas.ts'
 
 /** Tags in the order in which readers see them. */
 const tags: Readonly<Record<string, string>> = {
@@ -67,6 +50,7 @@ const description = `One API in front of many language models, in the dialects o
 The schema of a \`text/event-stream\` answer is that of the \`data\` of one event.`
 
 const keyHeader = (name: string): object => ({ type: 'apiKey', in: 'header', name })
+
 const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', description: 'A virtual key or the master key.' },
   xApiKey: keyHeader('x-api-key'),
@@ -75,6 +59,7 @@ const securitySchemes = {
   xGoogApiKey: keyHeader('x-goog-api-key'),
   keyParameter: { type: 'apiKey', in: 'query', name: 'key' },
 }
+
 const keyHeaders = ['bearer', 'xApiKey', 'apiKey', 'xGoogApiKey', 'xLitellmApiKey'] as const
 
 /** What the document says of the gateway that serves it. */
@@ -122,38 +107,13 @@ export async function openapiDocument(
     paths,
     components: {
       schemas: {
-        ...requestSchemas,
-        ...signInSchemas,
-        ...chatAnswerSchemas,
-        ...mediaAnswerSchemas,
-        ...responseAnswerSchemas,
-        ...messageAnswerSchemas,
-        ...geminiAnswerSchemas,
-        ...assistantAnswerSchemas,
-        ...fileAnswerSchemas,
-        ...administrationSchemas,
-        ...configuredSchemas,
-        ...spendSchemas,
-        ...scimSchemas,
-        ...conversationSchemas,
-        ...bodySchemas,
-        ...sessionSchemas,
-        ...errorSchemas,
-        ...Object.fromEntries(endpoints.flatMap(({ doc }) => Object.entries(doc.schemas ?? {}))),
-        ...schemasOf(endpoints),
+        ...namedIn({ paths, responses }),
       },
       responses,
       headers: headerComponents,
       securitySchemes,
     },
   }
-}
-
-/** The schemas that bodies of the endpoints name, by their names. */
-function schemasOf(endpoints: readonly DescribedEndpoint[]): Record<string, Schema> {
-  const found: Record<string, Schema> = {}
-  for (const { doc } of endpoints) collectNamed([doc.request, doc.success], found)
-  return found
 }
 
 interface Shared {

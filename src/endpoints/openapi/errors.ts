@@ -5,48 +5,61 @@ import { geminiErrorBody } from '../../formats/gemini/index.ts'
 import { jinaRerank } from '../../formats/rerank.ts'
 import { scimErrorBody, scimMediaType } from '../tenancy/scim/error-body.ts'
 import { headersOfError } from './headers.ts'
-import { constant, either, integer, listOf, nullable, reference, shape, text } from './schema.ts'
+import { constant, described, either, integer, listOf, named, nullable, shape, text } from './schema.ts'
 import type { Schema } from './schema.ts'
 
-const openaiFields = {
+const openaiFields = () => ({
   error: shape({ message: text, type: text, param: nullable(text), code: nullable(text), name: text }),
-}
-const problems = {
-  detail: {
-    ...listOf(shape({ loc: listOf(either(text, integer)), msg: text, type: text })),
-    description: 'Every problem of the request; absent when the upstream refused it.',
-  },
-}
+})
 
-const googleType = (name: string): Schema => constant(`type.googleapis.com/google.rpc.${name}`)
-const geminiDetails: readonly Schema[] = [
-  shape({ '@type': googleType('ErrorInfo'), reason: text, domain: text, metadata: shape({ name: text }) }),
-  shape({
-    '@type': googleType('BadRequest'),
-    fieldViolations: listOf(shape({ field: text, description: text })),
-  }),
-  shape({ '@type': googleType('RetryInfo'), retryDelay: { ...text, description: 'Such as `1.5s`.' } }),
-]
-
-/** By their names under `#/components/schemas/`. */
-export const errorSchemas: Readonly<Record<string, Schema>> = {
-  Error: shape(openaiFields),
-  ValidationError: shape(openaiFields, problems),
-  RerankError: shape({ ...openaiFields, message: text }, problems),
-  AnthropicError: shape(
-    { type: constant('error'), error: shape({ type: text, message: text }) },
-    { request_id: { ...text, description: 'Absent in a stream.' } },
+const problems = () => ({
+  detail: described(
+    'Every problem of the request; absent when the upstream refused it.',
+    listOf(shape({ loc: listOf(either(text, integer)), msg: text, type: text })),
   ),
-  ScimError: shape({ schemas: listOf(text), status: text, detail: text }, { scimType: text }),
-  GeminiError: shape({
+})
+
+const googleType = (name: string) => constant(`type.googleapis.com/google.rpc.${name}`)
+
+const geminiDetails = () =>
+  either(
+    shape({ '@type': googleType('ErrorInfo'), reason: text, domain: text, metadata: shape({ name: text }) }),
+    shape({
+      '@type': googleType('BadRequest'),
+      fieldViolations: listOf(shape({ field: text, description: text })),
+    }),
+    shape({ '@type': googleType('RetryInfo'), retryDelay: described('Such as `1.5s`.', text) }),
+  )
+
+/** An error in OpenAI's dialect. */
+export const errorSchema = named('Error', () => shape(openaiFields()))
+
+/** An error in Anthropic's dialect. */
+export const anthropicErrorSchema = named('AnthropicError', () =>
+  shape(
+    { type: constant('error'), error: shape({ type: text, message: text }) },
+    { request_id: described('Absent in a stream.', text) },
+  ),
+)
+
+/** An error in Gemini's dialect. */
+export const geminiErrorSchema = named('GeminiError', () =>
+  shape({
     error: shape({
-      code: { ...integer, description: 'The HTTP status.' },
+      code: described('The HTTP status.', integer),
       message: text,
       status: text,
-      details: listOf(either(...geminiDetails)),
+      details: listOf(geminiDetails()),
     }),
   }),
-}
+)
+
+const validationErrorSchema = named('ValidationError', () => shape(openaiFields(), problems()))
+const rerankErrorSchema = named('RerankError', () => shape({ ...openaiFields(), message: text }, problems()))
+
+const scimErrorSchema = named('ScimError', () =>
+  shape({ schemas: listOf(text), status: text, detail: text }, { scimType: text }),
+)
 
 /** Statuses of the table in core/errors.ts, with their names in error bodies. */
 const meanings: Readonly<Record<string, string>> = {
@@ -68,12 +81,21 @@ const meanings: Readonly<Record<string, string>> = {
 
 type ErrorBody = Endpoint['errorBody']
 
+interface Dialect {
+  readonly name: string
+  readonly schema: Schema
+  /** Of status 422, where it is another. */
+  readonly validationSchema?: Schema
+}
+
+const openai: Dialect = { name: 'OpenAI', schema: errorSchema, validationSchema: validationErrorSchema }
+
 /** The dialect of an endpoint's errors, by the function that makes them; any other is OpenAI's. */
-const dialects: ReadonlyMap<ErrorBody, string> = new Map<ErrorBody, string>([
-  [anthropicErrorBody, 'Anthropic'],
-  [geminiErrorBody, 'Gemini'],
-  [jinaRerank.errorBody, 'Rerank'],
-  [scimErrorBody, 'Scim'],
+const dialects: ReadonlyMap<ErrorBody, Dialect> = new Map<ErrorBody, Dialect>([
+  [anthropicErrorBody, { name: 'Anthropic', schema: anthropicErrorSchema }],
+  [geminiErrorBody, { name: 'Gemini', schema: geminiErrorSchema }],
+  [jinaRerank.errorBody, { name: 'Rerank', schema: rerankErrorSchema }],
+  [scimErrorBody, { name: 'Scim', schema: scimErrorSchema }],
 ])
 
 /** What an operation under this path must say of failures, by status. */
@@ -97,20 +119,15 @@ export function failureStatuses({ auth, doc }: Endpoint, { hasBody, hasPathParam
     .sort((one, other) => one - other)
 }
 
-const schemaOf = (dialect: string, status: string): string => {
-  if (dialect === 'OpenAI') return status === '422' ? 'ValidationError' : 'Error'
-  return `${dialect}Error`
-}
-
 /** The response of a failure: its name under `#/components/responses/`, and what stands there. */
 export function failureResponse(
   { errorBody, pageOfError }: Pick<Endpoint, 'errorBody' | 'pageOfError'>,
   status: string,
   headerPrefix: string,
 ): { name: string; response: object } {
-  const dialect = dialects.get(errorBody) ?? 'OpenAI'
+  const { name: dialect, schema, validationSchema = schema } = dialects.get(errorBody) ?? openai
   const body = {
-    [dialect === 'Scim' ? scimMediaType : 'application/json']: { schema: reference(schemaOf(dialect, status)) },
+    [dialect === 'Scim' ? scimMediaType : 'application/json']: { schema: status === '422' ? validationSchema : schema },
   }
   const response = {
     description: meanings[status] ?? meanings.default!,

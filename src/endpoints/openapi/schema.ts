@@ -3,6 +3,8 @@
  * its schema, so that no interface repeats it.
  */
 
+import { recordOf } from '../../lib/record-of.ts'
+
 declare const value: unique symbol
 /** Where a reference has what makes the schema that it names; JSON leaves symbols out. */
 const maker: unique symbol = Symbol('maker')
@@ -54,41 +56,44 @@ export const named = <T>(name: string, make: () => Schema<T>): Schema<T> => ({
 /** Refers to a schema of this name whose maker stands elsewhere in the document. */
 export const reference = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
 
-/** Adds every schema to `found`, by its name, that is named somewhere in the value. */
-export function collectNamed(within: unknown, found: Record<string, Schema>): void {
-  if (typeof within !== 'object' || within === null) return
-  for (const part of Object.values(within)) collectNamed(part, found)
-  const { [maker]: make, $ref } = within as Schema
-  if (make === undefined) return
+/** Every schema that is named somewhere in the value, made, by its name. */
+export function namedIn(value: unknown, found: Record<string, Schema> = {}): Readonly<Record<string, Schema>> {
+  if (typeof value !== 'object' || value === null) return found
+  for (const part of Object.values(value)) namedIn(part, found)
+  const { [maker]: make, $ref } = value as Schema
   const name = String($ref).split('/').at(-1)!
-  if (name in found) return
-  found[name] = make()
-  collectNamed(found[name], found)
+  if (make !== undefined && !(name in found)) namedIn((found[name] = make()), found)
+  return found
 }
 
 /** The schema allows one value and no other. */
 export const constant = <const T extends string | boolean>(only: T): Schema<T> => ({ const: only })
 /** The schema allows one of these texts. */
 export const oneOf = <const T extends string>(...values: readonly T[]): Schema<T> => ({ type: 'string', enum: values })
+
 /** The schema allows what this one does, or null. */
 export const nullable = <T>(schema: Schema<T>): Schema<T | null> =>
   typeof schema.type === 'string' && schema.enum === undefined
     ? { ...schema, type: [schema.type, 'null'] }
     : { anyOf: [schema, { type: 'null' }] }
+
 /** The schema allows a list of any length, empty ones included. */
 export const listOf = <T>(items: Schema<T>): Schema<readonly T[]> => ({ type: 'array', items })
+
 /** The schema allows objects with names that are not fixed. */
 export const mapOf = <T>(values: Schema<T>): Schema<Readonly<Record<string, T>>> => ({
   type: 'object',
   additionalProperties: values,
 })
+
 /** The schema allows what fits at least one of the schemas. */
 export const either = <S extends readonly Schema[]>(...schemas: S): Schema<ValueOf<S[number]>> => ({ anyOf: schemas })
 /** The schema with an explanation that can be read alone. */
 export const described = <T>(description: string, schema: Schema<T>): Schema<T> => ({ ...schema, description })
+
 /** The same schema under each of the names. */
 export const each = <const Name extends string, T>(names: readonly Name[], schema: Schema<T>) =>
-  Object.fromEntries(names.map(name => [name, schema])) as Readonly<Record<Name, Schema<T>>>
+  recordOf(names, () => schema)
 
 /** An object: fields that are always there, and fields that may be absent. Further ones are not described. */
 export function shape<R extends Properties, O extends Properties = Record<never, never>>(
@@ -99,10 +104,7 @@ export function shape<R extends Properties, O extends Properties = Record<never,
 }
 
 /** The same object, which usually has fields that are not listed. */
-export function open<T>(schema: Schema<T>): Schema<T & { readonly [name: string]: unknown }> {
-  const keywords: Readonly<Record<string, unknown>> = { ...schema, additionalProperties: true }
-  return keywords
-}
+export const open = <T>(schema: Schema<T>): Schema<T> => ({ ...schema, additionalProperties: true })
 
 /** The schema allows a text that is none of these: kinds that newer upstreams add to a union pass through. */
 export const otherThan = (...values: readonly string[]): Schema<string> => ({ type: 'string', not: { enum: values } })
@@ -116,6 +118,7 @@ export type Success = Readonly<Record<string, Schema>>
 
 /** A success in JSON. */
 export const json = (schema: Schema): Success => ({ 'application/json': schema })
+
 /** A success in JSON, or as server-sent events where the client asks for a stream. */
 export const jsonOrEvents = (schema: Schema, event: Schema): Success => ({
   ...json(schema),

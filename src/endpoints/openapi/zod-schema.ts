@@ -1,10 +1,11 @@
 /** Turns the zod schemas that check requests into the JSON Schemas that the document shows. */
 import { z } from 'zod'
-import type { QueryDoc } from '../../core/endpoint.ts'
+import type { EndpointDoc, QueryDoc } from '../../core/endpoint.ts'
 
 /** The JSON Schema of what a client sends; one that is JSON Schema already is left as it is. */
-export function schemaOf(schema: object | (() => z.ZodType)): object {
-  return typeof schema === 'function' ? z.toJSONSchema(schema(), { io: 'input', unrepresentable: 'any' }) : schema
+export function schemaOf(schema: NonNullable<EndpointDoc['request']>): object {
+  const made = typeof schema === 'function' ? schema() : schema
+  return made instanceof z.ZodType ? z.toJSONSchema(made, { io: 'input', unrepresentable: 'any' }) : made
 }
 
 /** The parameters of a query; those without a description are described by their names. */

@@ -2,7 +2,41 @@
 import { z } from 'zod'
 import { lazy } from '../../lib/lazy.ts'
 import { withQuery } from '../common/json-endpoint.ts'
-import { reference } from '../openapi/schema.ts'
+import { boolean, described, integer, listOf, named, nullable, oneOf, shape, text } from '../openapi/schema.ts'
+import { settingGroups } from '../../core/effective-values.ts'
+
+const effectiveConfigurationSchema = named('EffectiveConfiguration', () =>
+  shape({
+    values: listOf(effectiveValueSchema),
+    warnings: described('What the configuration has that is probably a mistake.', listOf(text)),
+    about: shape({
+      version: text,
+      config_file: nullable(text),
+      price_list: text,
+      models: described('Deployments.', integer),
+      ready: boolean,
+      database: described(
+        '`read-only`: it answers, and takes no changes.',
+        oneOf('connected', 'read-only', 'disconnected'),
+      ),
+      redis: oneOf('connected', 'disconnected', 'not configured'),
+      replicas: described('That share limits over Redis; null = not known, or no Redis.', nullable(integer)),
+    }),
+  }),
+)
+
+const effectiveValueSchema = named('EffectiveValue', () =>
+  shape({
+    key: described('Its path in the file, or the name of the variable.', text),
+    group: oneOf(...settingGroups),
+    value: described('JSON. Secrets are `********`. null = not set, and without a default.', {}),
+    source: oneOf('file', 'environment', 'flag', 'api', 'stored', 'default'),
+    where: described('`config.yaml:12`, the name of a variable, or a flag.', nullable(text)),
+    reference: described('The reference that stands in the file in its place.', nullable(text)),
+    secret: boolean,
+    description: text,
+  }),
+)
 
 const nothing = lazy(() => z.strictObject({}))
 
@@ -11,7 +45,7 @@ export const effectiveConfiguration = withQuery(nothing, {
   paths: ['/config/effective'],
   auth: 'viewer',
   tag: 'Configuration',
-  answer: reference('EffectiveConfiguration'),
+  answer: effectiveConfigurationSchema,
   operationId: 'getEffectiveConfiguration',
   summary: 'Every setting that holds here, and the file and line, variable or default that it comes from',
   async handle(_, { services }) {

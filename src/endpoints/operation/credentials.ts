@@ -2,20 +2,63 @@
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
-import { jsonAnswer } from '../../core/answer.ts'
 import { maskedFields, secretMask, secretNamesOf } from '../../core/objects/configured-objects.ts'
 import type { ConfiguredObject, ShownFileCredential } from '../../core/objects/configured-objects.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { Redactor } from '../../lib/redact.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json, reference } from '../openapi/schema.ts'
-import { dateOf, prepareChange } from '../common/configured-change.ts'
+import {
+  anyObject,
+  boolean,
+  constant,
+  dateTime,
+  described,
+  integer,
+  listOf,
+  named,
+  nullable,
+  shape,
+  text,
+} from '../openapi/schema.ts'
+import type { ValueOf } from '../openapi/schema.ts'
+import { dateOf, masked, prepareChange } from '../common/configured-change.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { noSuchModel } from '../common/answers.ts'
+import { jsonEndpoint } from '../common/json-endpoint.ts'
+
+const doneSchema = named('Done', () => shape({ success: constant(true), message: text }))
+
+const credentialSchema = named('Credential', () =>
+  shape(
+    {
+      credential_name: text,
+      credential_values: masked,
+      credential_info: anyObject,
+      source: described('`api`, or the place in the configuration file.', text),
+      version: nullable(integer),
+    },
+    {
+      created_at: dateTime,
+      created_by: text,
+      updated_at: dateTime,
+      updated_by: text,
+      problem: described('Why its secrets cannot be read.', text),
+    },
+  ),
+)
+
+const credentialListSchema = named('CredentialList', () =>
+  shape({ success: boolean, credentials: listOf(credentialSchema) }),
+)
+
+const modelCredentialSchema = named('ModelCredential', () =>
+  shape({ credential_name: text, credential_values: masked, credential_info: anyObject }),
+)
 
 const name = lazy(() => z.string().min(1).max(200))
 const fields = lazy(() => z.record(z.string(), z.unknown()))
+
 const newBody = lazy(() =>
   z
     .strictObject({
@@ -29,6 +72,7 @@ const newBody = lazy(() =>
       message: 'give `credential_values`, or `model_id` for those of a model; one of the two',
     }),
 )
+
 const updateBody = lazy(() =>
   z.strictObject({
     credential_name: name().nullish(),
@@ -39,9 +83,10 @@ const updateBody = lazy(() =>
 )
 
 const tag = 'Credentials'
+const done = (message: string): ValueOf<typeof doneSchema> => ({ success: true, message })
 
 /** 409 for a name that is taken, also by the configuration file; 422 for values that no model can have. */
-const credentialNew: Endpoint = {
+const credentialNew: Endpoint = jsonEndpoint(doneSchema, {
   method: 'POST',
   paths: ['/credentials'],
   auth: 'admin',
@@ -51,7 +96,6 @@ const credentialNew: Endpoint = {
     summary: 'Store a credential, encrypted',
     failures: [400, 403, 409],
     request: newBody,
-    success: json(reference('Done')),
   },
   async handle(request, services, caller) {
     await prepareChange(services)
@@ -79,9 +123,9 @@ const credentialNew: Endpoint = {
       secrets: checked.secrets,
     }
     await services.configured.insert(content, actorOf(caller!))
-    return jsonAnswer({ success: true, message: 'Credential created successfully' })
+    return done('Credential created successfully')
   },
-}
+})
 
 function modelOf(services: Services, id: string): ConfiguredObject {
   const found = services.configured.objects().find(one => one.kind === 'model' && one.id === id)
@@ -95,7 +139,7 @@ function modelOf(services: Services, id: string): ConfiguredObject {
   )
 }
 
-const credentialList: Endpoint = {
+const credentialList: Endpoint = jsonEndpoint(credentialListSchema, {
   method: 'GET',
   paths: ['/credentials'],
   auth: 'viewer',
@@ -103,16 +147,14 @@ const credentialList: Endpoint = {
     tag,
     operationId: 'listCredentials',
     summary: 'All credentials, without their secrets',
-    success: json(reference('CredentialList')),
   },
-  handle: (_request, services) =>
-    jsonAnswer({
-      success: true,
-      credentials: [...services.checks.fileCredentials().map(shownOfFile), ...stored(services).map(shown)],
-    }),
-}
+  handle: (_request, services) => ({
+    success: true,
+    credentials: [...services.checks.fileCredentials().map(shownOfFile), ...stored(services).map(shown)],
+  }),
+})
 
-const credentialByName: Endpoint = {
+const credentialByName: Endpoint = jsonEndpoint(credentialSchema, {
   method: 'GET',
   paths: ['/credentials/by_name/{credential_name+}'],
   auth: 'viewer',
@@ -120,19 +162,18 @@ const credentialByName: Endpoint = {
     tag,
     operationId: 'getCredential',
     summary: 'One credential, without its secrets',
-    success: json(reference('Credential')),
   },
   handle(request, services) {
     const named = request.params.credential_name!
     const ofFile = services.checks.fileCredentials().find(one => one.name === named)
-    return jsonAnswer(ofFile ? shownOfFile(ofFile) : shown(find(services, named)))
+    return ofFile ? shownOfFile(ofFile) : shown(find(services, named))
   },
-}
+})
 
 const addresses = new Redactor([])
 
 /** What a deployment is reached with, whichever way it was configured. */
-const credentialByModel: Endpoint = {
+const credentialByModel: Endpoint = jsonEndpoint(modelCredentialSchema, {
   method: 'GET',
   paths: ['/credentials/by_model/{model_id+}'],
   auth: 'viewer',
@@ -140,23 +181,22 @@ const credentialByModel: Endpoint = {
     tag,
     operationId: 'getCredentialOfModel',
     summary: 'What a model is reached with',
-    success: json(reference('ModelCredential')),
   },
   handle({ params }, { current }) {
     const id = params.model_id!
     const found = current.settings.deployments.find(one => one.id === id)
     if (!found) throw noSuchModel(id)
     const { target, modelName } = found
-    return jsonAnswer({
+    return {
       credential_name: `${modelName}-credential-${id}`,
       credential_values: { api_base: addresses.url(target.baseUrl), ...(target.apiKey && { api_key: secretMask }) },
       credential_info: {},
-    })
+    }
   },
-}
+})
 
 /** Values that are not sent stay, null takes one out. Models that name it use the new values from then on. */
-const credentialUpdate: Endpoint = {
+const credentialUpdate: Endpoint = jsonEndpoint(doneSchema, {
   method: 'PATCH',
   paths: ['/credentials/{credential_name+}'],
   auth: 'admin',
@@ -166,7 +206,6 @@ const credentialUpdate: Endpoint = {
     summary: 'Change a credential',
     failures: [400, 403, 409],
     request: updateBody,
-    success: json(reference('Done')),
   },
   async handle(request, services, caller) {
     await prepareChange(services)
@@ -192,12 +231,12 @@ const credentialUpdate: Endpoint = {
       version: body.version ?? before.version,
     }
     await services.configured.update(content, actorOf(caller!))
-    return jsonAnswer({ success: true, message: 'Credential updated successfully' })
+    return done('Credential updated successfully')
   },
-}
+})
 
 /** 409 while a model names it: that model could not be served any more. */
-const credentialDelete: Endpoint = {
+const credentialDelete: Endpoint = jsonEndpoint(doneSchema, {
   method: 'DELETE',
   paths: ['/credentials/{credential_name+}'],
   auth: 'admin',
@@ -206,7 +245,6 @@ const credentialDelete: Endpoint = {
     operationId: 'deleteCredential',
     summary: 'Delete a credential',
     failures: [400, 403, 409],
-    success: json(reference('Done')),
   },
   async handle(request, services, caller) {
     await prepareChange(services)
@@ -221,9 +259,9 @@ const credentialDelete: Endpoint = {
         { param: 'credential_name' },
       )
     await services.configured.delete(found, actorOf(caller!))
-    return jsonAnswer({ success: true, message: 'Credential deleted successfully' })
+    return done('Credential deleted successfully')
   },
-}
+})
 
 /** Everything under /credentials. */
 export const credentialEndpoints: readonly Endpoint[] = [
@@ -251,11 +289,11 @@ function find(services: Services, named: string): ConfiguredObject {
   })
 }
 
-function shown(one: ConfiguredObject): object {
+function shown(one: ConfiguredObject): ValueOf<typeof credentialSchema> {
   return {
     credential_name: one.name,
     credential_values: maskedFields(one.body.values as Record<string, unknown>, secretNamesOf(one.secrets)),
-    credential_info: one.body.info,
+    credential_info: one.body.info as Record<string, unknown>,
     source: 'api',
     version: one.version,
     created_at: dateOf(one.createdAtMs),
@@ -266,7 +304,13 @@ function shown(one: ConfiguredObject): object {
   }
 }
 
-function shownOfFile({ name: given, info, values, secretNames, where }: ShownFileCredential): object {
+function shownOfFile({
+  name: given,
+  info,
+  values,
+  secretNames,
+  where,
+}: ShownFileCredential): ValueOf<typeof credentialSchema> {
   return {
     credential_name: given,
     credential_values: maskedFields(values, secretNames),

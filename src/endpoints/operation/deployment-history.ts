@@ -3,12 +3,31 @@ import { z } from 'zod'
 import type { Deployment } from '../../core/deployment.ts'
 import type { LatencyGroup } from '../../core/ledger/latency.ts'
 import type { UsageGroup } from '../../core/ledger/usage-report.ts'
-import { shownBlock } from './common/model-blocks.ts'
-import { latencyFigures } from './common/latency-figures.ts'
+import { latency, latencyFigures } from './common/latency-figures.ts'
 import { dayText } from '../common/date-span.ts'
 import { withQuery } from '../common/json-endpoint.ts'
 import { dayMs, hourMs } from '../../lib/clock.ts'
-import { reference } from '../openapi/schema.ts'
+import { boolean, described, integer, listOf, named, shape, text } from '../openapi/schema.ts'
+import { blockFacts, deploymentNames, shownBlock } from './common/model-blocks.ts'
+
+const deploymentHistorySchema = named('DeploymentHistory', () =>
+  shape({
+    start_date: text,
+    end_date: text,
+    deployments: listOf(
+      shape({
+        ...deploymentNames,
+        is_cooling_down: described('The replica that answers passes it over now.', boolean),
+        ...blockFacts,
+        requests: integer,
+        failed_requests: integer,
+        requests_by_day: described('From `start_date` on.', listOf(integer)),
+        failed_by_day: listOf(integer),
+        latency: described('Of the last 24 hours.', shape(latency)),
+      }),
+    ),
+  }),
+)
 
 const days = 14
 const groupsMax = 50_000
@@ -24,7 +43,7 @@ interface History {
 /** Those that fail most stand first. Days are in UTC. */
 export const deploymentHistory = withQuery(() => z.strictObject({}), {
   tag: 'Health',
-  answer: reference('DeploymentHistory'),
+  answer: deploymentHistorySchema,
   paths: ['/health/deployments'],
   auth: 'viewer',
   operationId: 'listDeploymentHistory',

@@ -5,25 +5,96 @@
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
-import { jsonAnswer } from '../../core/answer.ts'
 import { maskedFields } from '../../core/objects/configured-objects.ts'
 import type { ConfiguredObject } from '../../core/objects/configured-objects.ts'
-import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
+import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { GuardrailSettings } from '../../core/guardrails.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json, reference } from '../openapi/schema.ts'
-import { dateOf, prepareChange } from '../common/configured-change.ts'
+import {
+  anyObject,
+  boolean,
+  constant,
+  dateTime,
+  described,
+  integer,
+  listOf,
+  mapOf,
+  named,
+  nullable,
+  oneOf,
+  shape,
+  text,
+} from '../openapi/schema.ts'
+import { dateOf, masked, prepareChange } from '../common/configured-change.ts'
+import { jsonEndpoint } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
-import type { Schema } from '../openapi/schema.ts'
+import type { ValueOf } from '../openapi/schema.ts'
+import { verdicts } from '../../core/guardrails.ts'
+
+const guardrailSchema = named('Guardrail', () =>
+  shape({
+    guardrail_id: text,
+    guardrail_name: text,
+    litellm_params: masked,
+    guardrail_info: anyObject,
+    guardrail_definition_location: described('`config` = the configuration file.', oneOf('config', 'db')),
+    models: described('Public names of models that demand it by themselves.', listOf(text)),
+    version: nullable(integer),
+    created_at: nullable(dateTime),
+    updated_at: nullable(dateTime),
+  }),
+)
+
+const guardrailsSchema = named('Guardrails', () =>
+  shape({
+    guardrails: listOf(guardrailSchema),
+    not_in_use: described(
+      'Stored ones that cannot be used, and why.',
+      listOf(shape({ guardrail_id: text, guardrail_name: text, problem: text })),
+    ),
+  }),
+)
+
+const guardrailNamesSchema = named('GuardrailNames', () =>
+  shape({
+    guardrails: listOf(shape({ guardrail_name: text, guardrail_info: anyObject, litellm_params: anyObject })),
+  }),
+)
+
+const guardrailUsersSchema = named('GuardrailUsers', () =>
+  shape({
+    guardrail_name: text,
+    default_on: described('It holds for every call.', boolean),
+    models: described('Public names of models that demand it by themselves.', listOf(text)),
+    keys: listOf(shape({ key_id: text, key_alias: nullable(text), team_id: nullable(text) })),
+    teams: listOf(shape({ team_id: text, team_alias: nullable(text) })),
+    has_more: described('There are more keys or teams than are listed: 200 of each.', boolean),
+  }),
+)
+
+const deletedGuardrailSchema = named('DeletedGuardrail', () =>
+  shape({ guardrail_id: text, guardrail_name: text, deleted: constant(true) }),
+)
+
+const guardrailTrialSchema = named('GuardrailTrial', () =>
+  shape({
+    response_text: described('The sample as it would be sent; of one that is refused the sample itself.', text),
+    verdict: oneOf(...verdicts),
+    reason: nullable(text),
+    found: described('Kind of what was found -> how often.', mapOf(integer)),
+  }),
+)
 
 const fields = lazy(() => z.record(z.string().max(100), z.unknown()))
 const name = lazy(() => z.string().min(1).max(64))
+
 const newBody = lazy(() =>
   z.strictObject({
     guardrail: z.strictObject({ guardrail_name: name(), litellm_params: fields(), guardrail_info: fields().nullish() }),
   }),
 )
+
 const changeBody = lazy(() =>
   z.strictObject({
     guardrail: z.strictObject({
@@ -34,7 +105,9 @@ const changeBody = lazy(() =>
     version: z.number().int().min(1).nullish(),
   }),
 )
+
 const sampleMax = 100_000
+
 const applyBody = lazy(() =>
   z.strictObject({
     guardrail_name: name(),
@@ -46,18 +119,10 @@ const applyBody = lazy(() =>
   }),
 )
 
-interface GuardrailDoc extends Pick<EndpointDoc, 'operationId' | 'summary' | 'failures' | 'successStatus'> {
-  readonly answer: Schema
-  readonly request?: () => z.ZodType
-}
-const doc = ({ answer, request, ...about }: GuardrailDoc): EndpointDoc => ({
-  ...about,
-  tag: 'Guardrails',
-  ...(request && { request }),
-  success: json(answer),
-})
+const tag = 'Guardrails'
 
 const all = ({ current }: Services): readonly GuardrailSettings[] => current.settings.guardrails ?? []
+
 const stored = ({ configured }: Services): ConfiguredObject[] =>
   configured.objects().filter(one => one.kind === 'guardrail')
 
@@ -88,7 +153,7 @@ function findStored(services: Services, id: string): ConfiguredObject {
 }
 
 /** The fields as they were sent; secrets are masked. */
-function shown(services: Services, settings: GuardrailSettings): object {
+function shown(services: Services, settings: GuardrailSettings): ValueOf<typeof guardrailSchema> {
   const object = stored(services).find(one => one.id === settings.id)
   const secretNames = [
     ...(settings.secrets.apiKey ? ['api_key'] : []),
@@ -115,96 +180,77 @@ function modelsWith({ current }: Services, guardrail: string): string[] {
   return [...new Set(demanding.map(one => one.modelName))]
 }
 
-const list: Endpoint = {
+const list: Endpoint = jsonEndpoint(guardrailNamesSchema, {
   method: 'GET',
   paths: ['/guardrails/list'],
   auth: 'key',
-  doc: doc({
-    operationId: 'listGuardrails',
-    summary: 'The names of all guardrails',
-    answer: reference('GuardrailNames'),
+  doc: { tag, operationId: 'listGuardrails', summary: 'The names of all guardrails' },
+  handle: (_request, services) => ({
+    guardrails: all(services).map(one => ({
+      guardrail_name: one.name,
+      guardrail_info: one.info,
+      litellm_params: { guardrail: one.kind, mode: one.modes, default_on: one.defaultOn },
+    })),
   }),
-  handle: (_request, services) =>
-    jsonAnswer({
-      guardrails: all(services).map(one => ({
-        guardrail_name: one.name,
-        guardrail_info: one.info,
-        litellm_params: { guardrail: one.kind, mode: one.modes, default_on: one.defaultOn },
-      })),
-    }),
-}
+})
 
-const listWhole: Endpoint = {
+const listWhole: Endpoint = jsonEndpoint(guardrailsSchema, {
   method: 'GET',
   paths: ['/v2/guardrails/list'],
   auth: 'viewer',
-  doc: doc({
-    operationId: 'listGuardrailSettings',
-    summary: 'All guardrails with their fields',
-    answer: reference('Guardrails'),
-  }),
+  doc: { tag, operationId: 'listGuardrailSettings', summary: 'All guardrails with their fields' },
   async handle(_request, services) {
     await services.checks.load()
-    return jsonAnswer({
+    return {
       guardrails: all(services).map(one => shown(services, one)),
       not_in_use: stored(services).flatMap(object => {
         const problem = services.checks.guardrailProblem(object)
         return problem === undefined ? [] : [{ guardrail_id: object.id, guardrail_name: object.name, problem }]
       }),
-    })
+    }
   },
-}
+})
 
-const info: Endpoint = {
+const info: Endpoint = jsonEndpoint(guardrailSchema, {
   method: 'GET',
   paths: ['/guardrails/{guardrail_id}/info', '/guardrails/{guardrail_id}'],
   auth: 'viewer',
-  doc: doc({
-    operationId: 'getGuardrail',
-    summary: 'One guardrail, by its id or name',
-    answer: reference('Guardrail'),
-  }),
-  handle: ({ params }, services) => jsonAnswer(shown(services, find(services, params.guardrail_id!))),
-}
+  doc: { tag, operationId: 'getGuardrail', summary: 'One guardrail, by its id or name' },
+  handle: ({ params }, services) => shown(services, find(services, params.guardrail_id!)),
+})
 
 const usersMax = 200
 
 /** Which callers it holds for: all, or those whose keys, teams and models name it. */
-const usedBy: Endpoint = {
+const usedBy: Endpoint = jsonEndpoint(guardrailUsersSchema, {
   method: 'GET',
   paths: ['/guardrails/{guardrail_id}/used_by'],
   auth: 'viewer',
-  doc: doc({
+  doc: {
+    tag,
     operationId: 'listGuardrailUsers',
     summary: 'The keys, teams and models that have the guardrail by themselves',
-    answer: reference('GuardrailUsers'),
-  }),
+  },
   async handle({ params }, services) {
     const { name, defaultOn } = find(services, params.guardrail_id!)
     const { keys, teams } = await services.tenancy.usesOfGuardrail(name, usersMax + 1)
-    return jsonAnswer({
+    return {
       guardrail_name: name,
       default_on: defaultOn,
       models: modelsWith(services, name),
       keys: keys.slice(0, usersMax).map(one => ({ key_id: one.id, key_alias: one.alias, team_id: one.teamId })),
       teams: teams.slice(0, usersMax).map(one => ({ team_id: one.id, team_alias: one.alias })),
       has_more: keys.length > usersMax || teams.length > usersMax,
-    })
+    }
   },
-}
+})
 
 /** 409 for a name that is taken, 422 for fields that its kind cannot work with. */
-const create: Endpoint = {
+const create: Endpoint = jsonEndpoint(guardrailSchema, {
   method: 'POST',
   paths: ['/guardrails'],
   auth: 'admin',
-  doc: doc({
-    operationId: 'createGuardrail',
-    summary: 'Make a guardrail',
-    request: newBody,
-    answer: reference('Guardrail'),
-    failures: [403, 409],
-  }),
+  doc: { tag, operationId: 'createGuardrail', summary: 'Make a guardrail', request: newBody, failures: [403, 409] },
   async handle(request, services, caller) {
     await prepareChange(services)
     const { guardrail: sent } = await readJsonAs(request, newBody())
@@ -214,9 +260,9 @@ const create: Endpoint = {
     const id = randomUUIDv7()
     const made = { kind: 'guardrail' as const, id, name: sent.guardrail_name, body: content.body, secrets }
     await services.configured.insert(made, actorOf(caller!))
-    return jsonAnswer(shown(services, find(services, id)))
+    return shown(services, find(services, id))
   },
-}
+})
 
 function checkFree(services: Services, wanted: string): void {
   if (all(services).some(one => one.origin === 'config' && one.name === wanted))
@@ -228,17 +274,17 @@ function checkFree(services: Services, wanted: string): void {
 /** PUT replaces all fields, PATCH those that are sent; a mask leaves a secret as it is. */
 function changing(method: 'PUT' | 'PATCH'): Endpoint {
   const isWhole = method === 'PUT'
-  return {
+  return jsonEndpoint(guardrailSchema, {
     method,
     paths: ['/guardrails/{guardrail_id}'],
     auth: 'admin',
-    doc: doc({
+    doc: {
+      tag,
       operationId: isWhole ? 'replaceGuardrail' : 'updateGuardrail',
       summary: isWhole ? 'Replace the fields of a guardrail' : 'Change a guardrail; only the fields sent change',
       request: changeBody,
-      answer: reference('Guardrail'),
       failures: [403, 409],
-    }),
+    },
     async handle(request, services, caller) {
       await prepareChange(services)
       const { guardrail: sent, version } = await readJsonAs(request, changeBody())
@@ -256,43 +302,43 @@ function changing(method: 'PUT' | 'PATCH'): Endpoint {
       const { id, kind } = before
       const change = { kind, id, name: newName, body, secrets, version: version ?? before.version }
       await services.configured.update(change, actorOf(caller!))
-      return jsonAnswer(shown(services, find(services, id)))
+      return shown(services, find(services, id))
     },
-  }
+  })
 }
 
 /** Calls that a key, team or model still demands it for are refused from then on. */
-const remove: Endpoint = {
+const remove: Endpoint = jsonEndpoint(deletedGuardrailSchema, {
   method: 'DELETE',
   paths: ['/guardrails/{guardrail_id}'],
   auth: 'admin',
-  doc: doc({
+  doc: {
+    tag,
     operationId: 'deleteGuardrail',
     summary: 'Delete a guardrail that was made by API',
-    answer: reference('DeletedGuardrail'),
     failures: [403, 409],
-  }),
+  },
   async handle({ params }, services, caller) {
     await prepareChange(services)
     const object = findStored(services, params.guardrail_id!)
     await services.configured.delete(object, actorOf(caller!))
-    return jsonAnswer({ guardrail_id: object.id, guardrail_name: object.name, deleted: true })
+    return { guardrail_id: object.id, guardrail_name: object.name, deleted: true as const }
   },
-}
+})
 
 /** A refusal is an answer, too: its `verdict` is `block`. 503 where the service of the guardrail does not answer. */
-const apply: Endpoint = {
+const apply: Endpoint = jsonEndpoint(guardrailTrialSchema, {
   method: 'POST',
   paths: ['/guardrails/apply_guardrail', '/guardrails/apply'],
   auth: 'key',
   takesRequest: true,
-  doc: doc({
+  doc: {
+    tag,
     operationId: 'applyGuardrail',
     summary: 'Try a guardrail on a sample; no model is called but those that judge',
     request: applyBody,
-    answer: reference('GuardrailTrial'),
     failures: [404, 503],
-  }),
+  },
   async handle(request, services, caller) {
     const body = await readJsonAs(request, applyBody())
     const guardrail = find(services, body.guardrail_name)
@@ -300,9 +346,9 @@ const apply: Endpoint = {
     const sample = { guardrail, text: body.text, stage, prompt: body.prompt ?? undefined } as const
     const { verdict, text, reason, found } = await services.guardrails.tryOut(sample, caller!, request)
     const reported = Object.entries(found).filter(([entity]) => body.entities?.includes(entity) ?? true)
-    return jsonAnswer({ response_text: text, verdict, reason: reason ?? null, found: Object.fromEntries(reported) })
+    return { response_text: text, verdict, reason: reason ?? null, found: Object.fromEntries(reported) }
   },
-}
+})
 
 /** Everything under /guardrails. */
 export const guardrailEndpoints: readonly Endpoint[] = [

@@ -1,12 +1,35 @@
-import { jsonAnswer } from '../../core/answer.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { isLoopback } from '../../lib/no-proxy.ts'
-import { json, reference, text } from '../openapi/schema.ts'
+import { constant, described, integer, json, named, oneOf, shape, text } from '../openapi/schema.ts'
+import { answerOf, jsonEndpoint } from '../common/json-endpoint.ts'
+
+const livelinessSchema = named('Liveliness', () => constant("I'm alive!"))
+
+const readinessSchema = named('Readiness', () =>
+  shape(
+    {
+      status: oneOf('healthy', 'unhealthy'),
+      db: described('`read-only`: it answers, and takes no changes.', oneOf('connected', 'read-only', 'disconnected')),
+      redis: oneOf('connected', 'disconnected', 'not configured'),
+      ledger: described('`ok`, or what is wrong.', text),
+      ledger_backlog: described(
+        'What is journalled and not in the database yet; a call has two records.',
+        shape({ bytes: integer, records: integer, oldest_seconds: integer }),
+      ),
+      version: text,
+    },
+    {
+      limits: described('While Redis is away: what decides on limits.', text),
+      replicas: text,
+      draining: constant(true),
+    },
+  ),
+)
 
 /** The process is alive. Nothing else is checked: a slow database must not cause a restart. */
-export const liveliness: Endpoint = {
+export const liveliness: Endpoint = jsonEndpoint(livelinessSchema, {
   method: 'GET',
   paths: ['/health/liveliness', '/health/liveness'],
   auth: 'none',
@@ -15,10 +38,9 @@ export const liveliness: Endpoint = {
     operationId: 'checkLiveliness',
     summary: 'The process is alive',
     tag: 'Health',
-    success: json(reference('Liveliness')),
   },
-  handle: () => jsonAnswer("I'm alive!"),
-}
+  handle: () => "I'm alive!" as const,
+})
 
 /** Ready for traffic: 200, or 503 with the reasons. */
 export const readiness: Endpoint = {
@@ -30,14 +52,12 @@ export const readiness: Endpoint = {
     operationId: 'checkReadiness',
     summary: 'Ready for traffic; status 503 with the same body when it is not',
     tag: 'Health',
-    success: json(reference('Readiness')),
+    success: json(readinessSchema),
   },
   handle(_request, services) {
     const { ready, details } = services.readiness()
-    return jsonAnswer(
-      { status: ready ? 'healthy' : 'unhealthy', ...details, version: services.version },
-      ready ? 200 : 503,
-    )
+    const value = { status: ready ? 'healthy' : 'unhealthy', ...details, version: services.version } as const
+    return answerOf(readinessSchema, value, ready ? 200 : 503)
   },
 }
 

@@ -1,15 +1,28 @@
 /** GET /model/latency: percentiles of how long calls took, from counts that are kept by hour and day. */
 import { z } from 'zod'
-import { jsonAnswer } from '../../core/answer.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { unprocessable } from '../../core/errors.ts'
 import { latencyErrorShare } from '../../core/ledger/latency.ts'
 import type { LatencyField, LatencyQuery } from '../../core/ledger/latency.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { json, reference } from '../openapi/schema.ts'
-import { latencyFigures } from './common/latency-figures.ts'
+import { described, listOf, named, nullable, number, shape, text } from '../openapi/schema.ts'
+import { latency, latencyFigures } from './common/latency-figures.ts'
 import { daySpanDoc, daySpanOf, spanFields } from '../common/date-span.ts'
+import { jsonEndpoint } from '../common/json-endpoint.ts'
+
+const modelLatencySchema = named('ModelLatency', () =>
+  described(
+    'Of calls that an upstream answered in full.',
+    shape({
+      start_date: described('Of the first hour or day that is counted.', text),
+      end_date: described('Exclusive.', text),
+      error_share: described('By which share of itself a percentile may be wrong, from 1 ms to 44 minutes.', number),
+      total: shape(latency),
+      groups: listOf(shape({ model: nullable(text), model_id: nullable(text), date: nullable(text), ...latency })),
+    }),
+  ),
+)
 
 const unitMs = { hour: 3_600_000, day: 86_400_000 } as const
 /** Further hours may have been added to their day (`ledger-maintenance.ts`). */
@@ -19,6 +32,7 @@ const fieldOf = { model: 'model', deployment: 'deployment_id', time: 'start' } a
   string,
   LatencyField
 >
+
 const latencyQuery = lazy(() =>
   z.strictObject({
     ...spanFields(),
@@ -28,7 +42,7 @@ const latencyQuery = lazy(() =>
 )
 
 /** For those who read everything: the counts know no keys. */
-export const modelLatency: Endpoint = {
+export const modelLatency: Endpoint = jsonEndpoint(modelLatencySchema, {
   method: 'GET',
   paths: ['/model/latency'],
   auth: 'viewer',
@@ -47,7 +61,6 @@ export const modelLatency: Endpoint = {
         description: '`time` = by day, or by hour with `hours`; absent = `total` alone.',
       },
     },
-    success: json(reference('ModelLatency')),
   },
   async handle(request, services) {
     const query = readQuery(request, latencyQuery())
@@ -61,7 +74,7 @@ export const modelLatency: Endpoint = {
     ])
     const moment = (at: number) => new Date(at * unitMs[span.unit]).toISOString()
     const grouped = Map.groupBy(groups, one => one.deploymentId || one.model || String(one.start))
-    return jsonAnswer({
+    return {
       start_date: moment(span.first),
       end_date: moment(span.last + 1),
       error_share: Number(latencyErrorShare.toFixed(3)),
@@ -72,9 +85,9 @@ export const modelLatency: Endpoint = {
         date: by === 'time' ? moment(rows[0]!.start) : null,
         ...latencyFigures(rows),
       })),
-    })
+    }
   },
-}
+})
 
 function spanOf(
   query: z.infer<ReturnType<typeof latencyQuery>>,

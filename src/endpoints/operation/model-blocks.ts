@@ -1,24 +1,25 @@
 /**
  * Switches deployments off and on at run time, those of the configuration file too. Paths and `model_id` are LiteLLM's.
  */
+import { block, blockOf, modelBlockSchema, shownBlock, unblock } from './common/model-blocks.ts'
 import { z } from 'zod'
 import type { Services } from '../../core/endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { block, blockOf, shownBlock, unblock } from './common/model-blocks.ts'
 import { withBody } from '../common/json-endpoint.ts'
 import { noSuchModel } from '../common/answers.ts'
-import { reference } from '../openapi/schema.ts'
 
 const modelId = () => z.string().min(1).max(128).describe('The `x-proxy-model-id` of calls; GET /model/info lists it.')
+
 const blockBody = lazy(() =>
   z.strictObject({
     model_id: modelId(),
     reason: z.string().trim().max(500).nullish().describe('Shown to those who may read everything. null = none.'),
   }),
 )
+
 const unblockBody = lazy(() => z.strictObject({ model_id: modelId() }))
 
-const about = { tag: 'Models', answer: reference('ModelBlock'), auth: 'admin', failures: [404, 409] } as const
+const about = { tag: 'Models', answer: modelBlockSchema, auth: 'admin', failures: [404, 409] } as const
 
 /** Switches a deployment off: here at once, on other replicas within a second. Calls under way go on. */
 export const modelBlock = withBody(blockBody, {
@@ -46,8 +47,9 @@ export const modelUnblock = withBody(unblockBody, {
 })
 
 /** The state of a deployment; `name` = its public name where it is not configured any more. */
-function shown({ current }: Services, id: string, name?: unknown): object {
+function shown({ current }: Services, id: string, name?: unknown) {
   const deployment = current.settings.deployments.find(one => one.id === id)
-  if (!deployment && typeof name !== 'string') throw noSuchModel(id)
-  return { model_id: id, model_name: deployment?.modelName ?? name, ...shownBlock(deployment?.blocked) }
+  const modelName = deployment?.modelName ?? name
+  if (typeof modelName !== 'string') throw noSuchModel(id)
+  return { model_id: id, model_name: modelName, ...shownBlock(deployment?.blocked) }
 }

@@ -1,11 +1,11 @@
 /** GET /health: asks each deployment with a small call of its own. The calls cost what they cost, and are recorded. */
 import { z } from 'zod'
 import { checkOwnPage } from '../../access/session-cookie.ts'
-import { jsonAnswer, toResponse } from '../../core/answer.ts'
+import { toResponse } from '../../core/answer.ts'
 import { masterCaller } from '../../core/caller.ts'
 import type { Deployment, ModelMode } from '../../core/deployment.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
-import { internalJsonRequest, SignalClient } from '../../core/internal-request.ts'
+import { SignalClient, internalJsonRequest } from '../../core/internal-request.ts'
 import { Redactor } from '../../lib/redact.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { speech } from '../model-calls/audio.ts'
@@ -14,8 +14,34 @@ import { completions } from '../model-calls/completions.ts'
 import { embeddings } from '../model-calls/embeddings.ts'
 import { moderations } from '../model-calls/moderations.ts'
 import { rerank } from '../model-calls/rerank.ts'
-import { json, reference } from '../openapi/schema.ts'
+import { constant, described, integer, listOf, named, nullable, shape, text } from '../openapi/schema.ts'
+import type { ValueOf } from '../openapi/schema.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { jsonEndpoint } from '../common/json-endpoint.ts'
+
+const modelHealthSchema = named('ModelHealth', () =>
+  shape({
+    healthy_endpoints: listOf(endpointHealthSchema),
+    unhealthy_endpoints: listOf(endpointHealthSchema),
+    unchecked_endpoints: listOf(endpointHealthSchema),
+    healthy_count: integer,
+    unhealthy_count: integer,
+    unchecked_count: integer,
+  }),
+)
+
+const endpointHealthSchema = named('EndpointHealth', () =>
+  shape(
+    { model_id: text, model_name: text, model: text, api_base: text, mode: text },
+    {
+      response_time_ms: integer,
+      error: described('What its call ended with.', text),
+      error_code: described('The `code` of that error.', nullable(text)),
+      reason: described('Why it was not called.', text),
+      blocked: described('An administrator has switched it off.', constant(true)),
+    },
+  ),
+)
 
 const probeMs = 15_000
 const parallelProbesMax = 8
@@ -32,6 +58,7 @@ interface Probe {
 }
 
 const message = [{ role: 'user', content: 'Hi' }]
+
 /** The smallest call of each mode. Pictures and transcriptions are too dear, or need a recording: not asked. */
 const probes: Partial<Record<ModelMode, Probe>> = {
   chat: { endpoint: chatCompletions, path: '/v1/chat/completions', body: { messages: message, max_tokens: 16 } },
@@ -42,20 +69,14 @@ const probes: Partial<Record<ModelMode, Probe>> = {
   audio_speech: { endpoint: speech, path: '/v1/audio/speech', body: { input: 'Hi', voice: 'alloy' } },
 }
 
-interface Report {
-  readonly healthy_endpoints: readonly object[]
-  readonly unhealthy_endpoints: readonly object[]
-  readonly unchecked_endpoints: readonly object[]
-  readonly healthy_count: number
-  readonly unhealthy_count: number
-  readonly unchecked_count: number
-}
+type Report = ValueOf<typeof modelHealthSchema>
+type CheckedDeployment = ValueOf<typeof endpointHealthSchema>
 
 /** Requests that are made while the same is checked share its result: each probe is a paid call. */
 const running = new WeakMap<Services, Map<string, Promise<Report>>>()
 
 /** 200 with both lists; the deployments are named by id, and never with their keys. */
-export const modelHealth: Endpoint = {
+export const modelHealth: Endpoint = jsonEndpoint(modelHealthSchema, {
   method: 'GET',
   paths: ['/health'],
   auth: 'admin',
@@ -67,7 +88,6 @@ export const modelHealth: Endpoint = {
       model: { schema: { type: 'string' }, description: 'Only the deployments of this public name.' },
       model_id: { schema: { type: 'string' }, description: 'Only this deployment.' },
     },
-    success: json(reference('ModelHealth')),
   },
   async handle(request, services, caller) {
     if (caller!.session) checkOwnPage(request.headers)
@@ -83,9 +103,9 @@ export const modelHealth: Endpoint = {
       report = check(services, chosen).finally(() => reports.delete(reportKey))
       reports.set(reportKey, report)
     }
-    return jsonAnswer(await report)
+    return report
   },
-}
+})
 
 const addresses = new Redactor([])
 
@@ -98,9 +118,9 @@ const shown = ({ id, modelName, target, mode }: Deployment) => ({
 })
 
 async function check(services: Services, deployments: readonly Deployment[]): Promise<Report> {
-  const healthy: object[] = []
-  const unhealthy: object[] = []
-  const unchecked: object[] = []
+  const healthy: CheckedDeployment[] = []
+  const unhealthy: CheckedDeployment[] = []
+  const unchecked: CheckedDeployment[] = []
   const queue: { readonly deployment: Deployment; readonly probe: Probe }[] = []
   for (const deployment of deployments) {
     const probe = probes[deployment.mode]

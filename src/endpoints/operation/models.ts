@@ -1,9 +1,8 @@
 /** Models made by API: created, changed, deleted, in LiteLLM's names. Those of the configuration file are read-only. */
+import { changes, dateOf, doneMessageSchema, masked, prepareChange } from '../common/configured-change.ts'
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
-import { jsonAnswer } from '../../core/answer.ts'
-import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import { maskedFields, secretNamesOf } from '../../core/objects/configured-objects.ts'
 import type { CheckedModel, ConfiguredObject } from '../../core/objects/configured-objects.ts'
@@ -11,20 +10,41 @@ import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json, reference } from '../openapi/schema.ts'
+import { anyObject, boolean, described, listOf, named, shape, text } from '../openapi/schema.ts'
+import type { ValueOf } from '../openapi/schema.ts'
 import { block, blockOf, unblock } from './common/model-blocks.ts'
-import { dateOf, prepareChange } from '../common/configured-change.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { jsonEndpoint } from '../common/json-endpoint.ts'
+
+const warnings = described('What was accepted, and is probably a mistake; absent = nothing.', listOf(text))
+
+const storedModelSchema = named('StoredModel', () =>
+  shape(
+    {
+      model_id: described('The `x-proxy-model-id` of calls.', text),
+      model_name: text,
+      litellm_params: masked,
+      proxy_params: described('The same as `litellm_params`.', anyObject),
+      model_info: anyObject,
+      blocked: described('It gets no calls.', boolean),
+      ...changes,
+    },
+    { warnings },
+  ),
+)
 
 const fields = lazy(() => z.record(z.string(), z.unknown()))
 const modelId = lazy(() => z.string().min(1).max(128))
+
 const parameters = lazy(() => ({
   litellm_params: fields().nullish(),
   proxy_params: fields().nullish(),
   model_info: fields().nullish(),
 }))
+
 const version = lazy(() => z.number().int().min(1).nullish())
 const newBody = lazy(() => z.strictObject({ model_name: z.string(), ...parameters() }))
+
 const updateBody = lazy(() =>
   z.strictObject({
     model_name: z.string().nullish(),
@@ -38,6 +58,7 @@ const updateBody = lazy(() =>
     version: version(),
   }),
 )
+
 const deleteBody = lazy(() => z.strictObject({ id: modelId(), version: version() }))
 
 const tag = 'Models'
@@ -56,7 +77,7 @@ function sentEntry(
 }
 
 /** 422 with the field of each mistake, as of the configuration file; 409 for an id that is taken. */
-export const modelNew: Endpoint = {
+export const modelNew: Endpoint = jsonEndpoint(storedModelSchema, {
   method: 'POST',
   paths: ['/model/new'],
   auth: 'admin',
@@ -65,7 +86,6 @@ export const modelNew: Endpoint = {
     operationId: 'createModel',
     summary: 'Add a deployment of a model, by the rules of an entry of `model_list`',
     request: newBody,
-    success: json(reference('StoredModel')),
     failures: [400, 409],
   },
   async handle(request, services, caller) {
@@ -79,9 +99,9 @@ export const modelNew: Endpoint = {
       throw new GatewayError('conflict', `there is a model with the id '${id}' already`, { param: 'model_info.id' })
     await checkTeam(services, checked)
     const made = await services.configured.insert(contentOf(id, checked), actorOf(caller!))
-    return jsonAnswer(shownModel(services, made, checked.warnings))
+    return shownModel(services, made, checked.warnings)
   },
-}
+})
 
 /** Throws 422 for a team that does not exist: no key could call its model. */
 async function checkTeam({ tenancy }: Services, { deployment: { teamId } }: CheckedModel): Promise<void> {
@@ -104,7 +124,7 @@ const contentOf = (id: string, { deployment, body, secrets }: CheckedModel) => (
 })
 
 /** Names the deployment by `model_info.id`, as LiteLLM does; fields that are not sent stay, null takes one out. */
-export const modelUpdate: Endpoint = {
+export const modelUpdate: Endpoint = jsonEndpoint(storedModelSchema, {
   method: 'POST',
   paths: ['/model/update'],
   auth: 'admin',
@@ -113,7 +133,6 @@ export const modelUpdate: Endpoint = {
     operationId: 'updateModel',
     summary: 'Change a deployment that was made by API; only the fields sent change',
     request: updateBody,
-    success: json(reference('StoredModel')),
     failures: [400, 409],
   },
   async handle(request, services, caller) {
@@ -125,10 +144,10 @@ export const modelUpdate: Endpoint = {
       })
     return change(services, caller!, { id: id.data, body })
   },
-}
+})
 
 /** The same, with the id in the path. */
-export const modelPatch: Endpoint = {
+export const modelPatch: Endpoint = jsonEndpoint(storedModelSchema, {
   method: 'PATCH',
   paths: ['/model/{model_id}/update'],
   auth: 'admin',
@@ -137,20 +156,19 @@ export const modelPatch: Endpoint = {
     operationId: 'patchModel',
     summary: 'Change a deployment that was made by API; only the fields sent change',
     request: updateBody,
-    success: json(reference('StoredModel')),
     failures: [400, 409],
   },
   async handle(request: HttpRequest, services, caller) {
     const body = await readJsonAs(request, updateBody())
     return change(services, caller!, { id: request.params.model_id!, body })
   },
-}
+})
 
 async function change(
   services: Services,
   caller: Caller,
   { id, body }: { id: string; body: z.infer<ReturnType<typeof updateBody>> },
-): Promise<Answer> {
+): Promise<ValueOf<typeof storedModelSchema>> {
   await prepareChange(services)
   const before = storedModel(services, id)
   const named = body.model_info?.id
@@ -167,7 +185,7 @@ async function change(
   const changed = isBlockAlone(body) ? before : await services.configured.update(content, actorOf(caller))
   if (body.blocked === true) await block(services, caller, { id })
   if (body.blocked === false) await unblock(services, caller, id)
-  return jsonAnswer(shownModel(services, changed, checked.warnings))
+  return shownModel(services, changed, checked.warnings)
 }
 
 /** Nothing but `blocked`, and the id that names the deployment. */
@@ -177,7 +195,7 @@ function isBlockAlone({ blocked, version: _, model_info: info, ...entry }: z.inf
 }
 
 /** 400 for a deployment of the file and for an unknown one, as LiteLLM. */
-export const modelDelete: Endpoint = {
+export const modelDelete: Endpoint = jsonEndpoint(doneMessageSchema, {
   method: 'POST',
   paths: ['/model/delete'],
   auth: 'admin',
@@ -186,7 +204,6 @@ export const modelDelete: Endpoint = {
     operationId: 'deleteModel',
     summary: 'Delete a deployment that was made by API; open calls end as they began',
     request: deleteBody,
-    success: json(reference('DoneMessage')),
     failures: [400, 409],
   },
   async handle(request, services, caller) {
@@ -196,9 +213,9 @@ export const modelDelete: Endpoint = {
     await services.configured.delete({ ...found, version: expected ?? found.version }, actorOf(caller!))
     // Another model may get its id.
     await unblock(services, caller!, id)
-    return jsonAnswer({ message: `Model: ${id} deleted successfully` })
+    return { message: `Model: ${id} deleted successfully` }
   },
-}
+})
 
 const deploymentById = ({ current }: Services, id: string) => current.settings.deployments.find(one => one.id === id)
 
@@ -214,7 +231,11 @@ function storedModel(services: Services, id: string): ConfiguredObject {
 }
 
 /** The row as LiteLLM shows it, with masked secrets, our name of its parameters and its version. */
-function shownModel(services: Services, model: ConfiguredObject, warnings: readonly string[]): object {
+function shownModel(
+  services: Services,
+  model: ConfiguredObject,
+  warnings: readonly string[],
+): ValueOf<typeof storedModelSchema> {
   const { model_info: info, proxy_params: params } = model.body as Record<string, Record<string, unknown>>
   const shown = maskedFields(params!, secretNamesOf(model.secrets))
   return {

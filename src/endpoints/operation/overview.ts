@@ -8,13 +8,61 @@ import type { Services } from '../../core/endpoint.ts'
 import { addUsageSums, noUsage } from '../../core/ledger/usage-report.ts'
 import type { UsageGroup, UsageSums } from '../../core/ledger/usage-report.ts'
 import { shownBudgets } from '../tenancy/common/budget-usage.ts'
-import { dollars, shownMetrics, usageFor, visibleUsage } from '../spend/common/access.ts'
-import { latencyFigures } from './common/latency-figures.ts'
-import type { LatencyFigures } from './common/latency-figures.ts'
+import { dollars, metrics, shownMetrics, unpriced, usageFor, usd, visibleUsage } from '../spend/common/access.ts'
+import { latency, latencyFigures } from './common/latency-figures.ts'
 import { dayText } from '../common/date-span.ts'
 import { withQuery } from '../common/json-endpoint.ts'
 import { dayMs, hourMs } from '../../lib/clock.ts'
-import { reference } from '../openapi/schema.ts'
+import {
+  boolean,
+  dateTime,
+  described,
+  integer,
+  listOf,
+  named,
+  nullable,
+  number,
+  reference,
+  shape,
+  text,
+} from '../openapi/schema.ts'
+
+const overviewSchema = named('Overview', () =>
+  shape({
+    start_date: text,
+    end_date: text,
+    now: metrics,
+    before: described('Of the 30 days before.', metrics),
+    last_hour: described(
+      'From `start_date` on; not whole: there are more calls than are read for this, these are the newest.',
+      shape({
+        start_date: dateTime,
+        is_whole: boolean,
+        spend: usd,
+        api_requests: integer,
+        unpriced_requests: unpriced,
+      }),
+    ),
+    latency: nullable(described('Of all callers, for those who read everything.', shape(latency))),
+    latency_before: nullable(shape(latency)),
+    spend_by_model: described(
+      "The models that cost most; '' = all others. Dollars of each day, from `start_date` on.",
+      listOf(shape({ model: text, spend: listOf(number) })),
+    ),
+    budgets: described('80 % and more are spent of them.', listOf(reference('BudgetState'))),
+    unwell_deployments: listOf(
+      shape({
+        model_id: text,
+        model_name: text,
+        model: text,
+        is_cooling_down: described('The replica that answers passes it over now.', boolean),
+        requests: described('Since yesterday (UTC).', integer),
+        failed_requests: integer,
+      }),
+    ),
+    setup: nullable(shape({ has_model: boolean, has_key: boolean, has_call: boolean })),
+  }),
+)
 
 const days = 30
 const groupsMax = 50_000
@@ -33,7 +81,7 @@ const builtIn = 'local'
 /** For every key; what it says of others is for those who read everything. */
 export const overview = withQuery(() => z.strictObject({}), {
   tag: 'Spend',
-  answer: reference('Overview'),
+  answer: overviewSchema,
   paths: ['/overview'],
   auth: 'key',
   operationId: 'getOverview',
@@ -79,13 +127,17 @@ export const overview = withQuery(() => z.strictObject({}), {
 })
 
 /** How long calls took in thirty days; the counts know no keys, and are for those who read everything. */
-async function latencyOfDays({ ledger }: Services, caller: Caller, first: number): Promise<LatencyFigures | null> {
+async function latencyOfDays(
+  { ledger }: Services,
+  caller: Caller,
+  first: number,
+): Promise<ReturnType<typeof latencyFigures> | null> {
   if (!mayReadAll(caller)) return null
   return latencyFigures(await ledger.latency({ unit: 'day', first, last: first + days - 1, groups: [] }))
 }
 
 /** The models that cost most, by day, oldest first; '' = all others together. */
-function spendByModel(groups: readonly UsageGroup[], firstDay: number): object[] {
+function spendByModel(groups: readonly UsageGroup[], firstDay: number) {
   const totals = new Map<string, bigint>()
   for (const { fields, costNanoUsd } of groups) totals.set(fields.model, (totals.get(fields.model) ?? 0n) + costNanoUsd)
   const topModels = [...totals]
@@ -127,7 +179,7 @@ async function nearBudgets(services: Services, caller: Caller): Promise<Surveyed
  * Those that are passed over now, and those whose calls fail, but for those that are switched off; for those who read
  * everything.
  */
-async function unwellDeployments(services: Services, caller: Caller): Promise<object[]> {
+async function unwellDeployments(services: Services, caller: Caller) {
   if (!mayReadAll(caller)) return []
   const today = Math.floor(services.clock.epochMs() / dayMs)
   const groups = await services.ledger.usage({
@@ -162,7 +214,7 @@ const failsOften = (failed: number, requests: number): boolean =>
   requests >= unwellCallsMin && failed / requests >= unwellShare
 
 /** How far a new installation is: a model of a provider, a key, a first call. */
-async function setupOf({ current, keys, ledger }: Services, hasCallNow: boolean): Promise<object> {
+async function setupOf({ current, keys, ledger }: Services, hasCallNow: boolean) {
   const { total } = await keys.list({ limit: 1, offset: 0 })
   const first = hasCallNow ? undefined : await ledger.query({ limit: 1, outcome: 'success' })
   return {

@@ -4,15 +4,64 @@ import type { Deployment } from '../../core/deployment.ts'
 import type { Services } from '../../core/endpoint.ts'
 import { faults } from '../../core/errors.ts'
 import type { UpstreamFailure, UpstreamRateLimit } from '../../core/upstream-notes.ts'
-import { shownBlock } from './common/model-blocks.ts'
 import { dateOf } from '../common/configured-change.ts'
 import { withQuery } from '../common/json-endpoint.ts'
-import { reference } from '../openapi/schema.ts'
+import {
+  boolean,
+  dateTime,
+  described,
+  integer,
+  listOf,
+  named,
+  nullable,
+  oneOf,
+  shape,
+  text,
+} from '../openapi/schema.ts'
+import { blockFacts, deploymentNames, shownBlock } from './common/model-blocks.ts'
+
+const providerHealthSchema = named('ProviderHealth', () =>
+  shape({
+    providers: listOf(
+      shape({
+        provider: text,
+        deployments: listOf(
+          shape({
+            ...deploymentNames,
+            credential_name: described('The credential whose key it uses.', nullable(text)),
+            has_key: boolean,
+            ...blockFacts,
+            cooldowns: described(
+              'At the replica that answers, as all below. A pattern has one for each model.',
+              listOf(shape({ model: text, until: dateTime })),
+            ),
+            rate_limits: described(
+              'Of the account at its provider, as headers of the last answer gave them.',
+              listOf(
+                shape({
+                  kind: oneOf('requests', 'tokens', 'input_tokens', 'output_tokens'),
+                  limit: nullable(integer),
+                  remaining: nullable(integer),
+                  resets_at: described('When all of it is there again.', nullable(dateTime)),
+                }),
+              ),
+            ),
+            rate_limits_at: described('When that answer came; null = none named limits.', nullable(dateTime)),
+            last_error: described(
+              'The last failure that was its own; another deployment may have answered the call.',
+              nullable(shape({ at: dateTime, code: text, message: text })),
+            ),
+          }),
+        ),
+      }),
+    ),
+  }),
+)
 
 /** Those with a deployment in a cooldown stand first, then by name. */
 export const providerHealth = withQuery(() => z.strictObject({}), {
   tag: 'Health',
-  answer: reference('ProviderHealth'),
+  answer: providerHealthSchema,
   paths: ['/health/providers'],
   auth: 'viewer',
   operationId: 'listProviderHealth',

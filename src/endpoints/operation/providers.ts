@@ -2,12 +2,28 @@
 import { z } from 'zod'
 import type { Provider } from '../../core/provider.ts'
 import { withQuery } from '../common/json-endpoint.ts'
-import { reference } from '../openapi/schema.ts'
+import { boolean, described, listOf, named, nullable, shape, text } from '../openapi/schema.ts'
+
+const providerListSchema = named('ProviderList', () =>
+  shape({
+    providers: listOf(
+      shape({
+        provider: described('Stands before the slash of a `model`.', text),
+        base_url: described('null = `api_base` has to be given.', nullable(text)),
+        key_variables: described(
+          'Of the environment; the first that is set has the key of models without one.',
+          listOf(text),
+        ),
+        needs_key: boolean,
+      }),
+    ),
+  }),
+)
 
 /** By name, without the built-in one, whose models are offered by themselves. */
 export const providerList = withQuery(() => z.strictObject({}), {
   tag: 'Models',
-  answer: reference('ProviderList'),
+  answer: providerListSchema,
   paths: ['/providers'],
   auth: 'viewer',
   operationId: 'listProviders',

@@ -2,7 +2,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { readAccessToken, readRefreshToken, writeAccessToken, writeRefreshToken } from '../../access/access-token.ts'
 import { newUserCode } from '../../access/user-code.ts'
-import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { AskingDevice, DeviceOwner } from '../../core/sign-in/device-sign-in.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
@@ -12,11 +11,55 @@ import type { User } from '../../core/tenancy/tenancy.ts'
 import { clientNetwork } from '../../lib/attempt-limit.ts'
 import { answerFixed, fixedContent } from '../openapi/fixed-content.ts'
 import type { FixedContent } from '../openapi/fixed-content.ts'
-import { json, reference } from '../openapi/schema.ts'
+import { constant, described, integer, json, listOf, named, nullable, shape, text } from '../openapi/schema.ts'
 import { clientAddressOf } from '../../sign-in/client-address.ts'
 import { gatewayAddress } from '../../sign-in/gateway-address.ts'
 import { attemptLimits, pollIntervalMs } from './common/attempt-limits.ts'
 import { oauthError, oauthErrorBody, readForm, uncached } from './common/oauth.ts'
+import { answerOf } from '../common/json-endpoint.ts'
+
+const seconds = described('Seconds.', integer)
+
+const signInMetadataSchema = named('SignInMetadata', () =>
+  shape({
+    issuer: text,
+    device_authorization_endpoint: text,
+    token_endpoint: text,
+    revocation_endpoint: text,
+    grant_types_supported: listOf(text),
+    response_types_supported: listOf(text),
+    token_endpoint_auth_methods_supported: listOf(text),
+    revocation_endpoint_auth_methods_supported: listOf(text),
+    gateway_protocol_version: integer,
+  }),
+)
+
+const deviceAuthorizationSchema = named('DeviceAuthorization', () =>
+  shape({
+    device_code: text,
+    user_code: described('As a person types it: `WDJB-MJHT`.', text),
+    verification_uri: text,
+    verification_uri_complete: text,
+    expires_in: seconds,
+    interval: described('Seconds between two questions for the token.', integer),
+  }),
+)
+
+const accessTokenSchema = named('AccessToken', () =>
+  shape(
+    {
+      access_token: text,
+      token_type: constant('Bearer'),
+      expires_in: seconds,
+      refresh_token: described('Valid once.', text),
+      user_id: text,
+      team_id: nullable(text),
+    },
+    { email: text },
+  ),
+)
+
+const revokedSchema = named('Revoked', () => shape({}))
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 const codeLifetimeMs = 600_000
@@ -36,7 +79,7 @@ export function discovery(): Endpoint {
       operationId: 'getSignInMetadata',
       summary: 'Where programs sign in (RFC 8414)',
       tag: 'Sign-in',
-      success: json(reference('SignInMetadata')),
+      success: json(signInMetadataSchema),
       headers: ['etag'],
     },
     handle(request, services) {
@@ -77,7 +120,7 @@ export const deviceAuthorization: Endpoint = {
     tag: 'Sign-in',
     requestType: 'application/x-www-form-urlencoded',
     requestOptional: true,
-    success: json(reference('DeviceAuthorization')),
+    success: json(deviceAuthorizationSchema),
     failures: [400, 415, 429, 503],
   },
   async handle(request, services) {
@@ -105,7 +148,7 @@ export const deviceAuthorization: Endpoint = {
       expires_in: codeLifetimeMs / 1000,
       interval: pollIntervalMs / 1000,
     }
-    return jsonAnswer(answer, 200, uncached)
+    return answerOf(deviceAuthorizationSchema, answer, 200, uncached)
   },
 }
 
@@ -136,7 +179,7 @@ export const token: Endpoint = {
     summary: 'An access token for a device code that was approved, or for a refresh token',
     tag: 'Sign-in',
     requestType: 'application/x-www-form-urlencoded',
-    success: json(reference('AccessToken')),
+    success: json(accessTokenSchema),
     failures: [400, 415, 429, 503],
   },
   async handle(request, services) {
@@ -232,14 +275,14 @@ function tokens(services: Services, request: HttpRequest, { signInId, count, own
   }
   const answer = {
     access_token: writeAccessToken(claims, gatewayAddress(request.headers, settings.signIn), services.sign),
-    token_type: 'Bearer',
+    token_type: 'Bearer' as const,
     expires_in: settings.agents.accessTokenMs / 1000,
     refresh_token: writeRefreshToken({ signInId, count }, services.sign),
     ...(user.email !== null && { email: user.email }),
     user_id: owner.userId,
     team_id: owner.teamId,
   }
-  return jsonAnswer(answer, 200, uncached)
+  return answerOf(accessTokenSchema, answer, 200, uncached)
 }
 
 /** Ends a sign-in, by either of its tokens. 200 for tokens that are none, too (RFC 7009, 2.2). */
@@ -253,7 +296,7 @@ export const revocation: Endpoint = {
     summary: 'End the sign-in of a program, with all of its tokens (RFC 7009)',
     tag: 'Sign-in',
     requestType: 'application/x-www-form-urlencoded',
-    success: json(reference('Revoked')),
+    success: json(revokedSchema),
     failures: [400, 415, 429, 503],
   },
   async handle(request, services) {
@@ -264,6 +307,6 @@ export const revocation: Endpoint = {
     const { sign } = services
     const read = readRefreshToken(text, sign, timingSafeEqual) ?? readAccessToken(text, sign, timingSafeEqual)
     if (read) await services.sessions.revoke(read.signInId, { id: programActorId, keyHash: `session:${read.signInId}` })
-    return jsonAnswer({}, 200, uncached)
+    return answerOf(revokedSchema, {}, 200, uncached)
   },
 }

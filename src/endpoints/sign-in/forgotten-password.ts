@@ -3,7 +3,6 @@
  * nothing about who has an account here.
  */
 import { z } from 'zod'
-import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -15,18 +14,22 @@ import { html } from '../../lib/html.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { clientAddressOf } from '../../sign-in/client-address.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json, reference, text } from '../openapi/schema.ts'
+import { json, named, shape, text } from '../openapi/schema.ts'
 import { attemptLimits } from './common/attempt-limits.ts'
 import { mailLink, passwordLinkAt } from './common/link-mail.ts'
 import { readForm } from './common/oauth.ts'
 import { checkOwnOrigin, formToken, isForm, isOwnForm } from './pages/form.ts'
 import { pageAnswer, refusalPage } from './pages/page.ts'
+import { answerOf } from '../common/json-endpoint.ts'
+
+const passwordLinkAskedSchema = named('PasswordLinkAsked', () => shape({ message: text }))
 
 /** Of the page, and where it is sent to. */
 export const forgottenPasswordPath = '/fallback/forgotten-password'
 const lifetimeMs = 3_600_000
 const emailLengthMax = 320
 const title = 'Forgotten password'
+
 const confirmation =
   'If a user with this address has a password here, a mail with a link was sent to it. The link works for an hour.'
 
@@ -132,14 +135,14 @@ const requestLink: Endpoint = {
     summary: 'Have a link mailed to a user who has forgotten the password; the answer is the same for every address',
     tag: 'Sign-in',
     request: body,
-    success: json(reference('PasswordLinkAsked')),
+    success: json(passwordLinkAskedSchema),
     failures: [403, 409, 429],
   },
   async handle(request, services) {
     if (isForm(request)) return askByForm(request, services)
     checkOwnOrigin(request, services)
     ask((await readJsonAs(request, body())).email, request, services)
-    return jsonAnswer({ message: confirmation })
+    return answerOf(passwordLinkAskedSchema, { message: confirmation })
   },
 }
 

@@ -1,20 +1,33 @@
 /** Signing in with the master key or a password, by a page without script or by JSON, and signing out. */
+import { signedInSchema } from './common/signed-in.ts'
 import { z } from 'zod'
 import { checkSameOrigin } from '../../access/session-cookie.ts'
-import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { returnPath } from '../../sign-in/return-path.ts'
 import { html } from '../../lib/html.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json, reference, text } from '../openapi/schema.ts'
+import { boolean, constant, described, json, listOf, named, nullable, shape, text } from '../openapi/schema.ts'
 import { readForm } from './common/oauth.ts'
 import { forgottenPasswordPath, sendsResets } from './forgotten-password.ts'
 import { checkOwnOrigin, formToken, isForm, isOwnForm } from './pages/form.ts'
 import { panelPath, signedIn } from './pages/signed-in.ts'
 import { hiddenField, movedAnswer, pageAnswer, refusalPage } from './pages/page.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { answerOf } from '../common/json-endpoint.ts'
+
+const signedOutSchema = named('SignedOut', () => shape({ signed_out: constant(true) }))
+
+const signInMethodsSchema = named('SignInMethods', () =>
+  shape({
+    password: boolean,
+    login_url: text,
+    fallback_url: text,
+    forgotten_password_url: described('null = this gateway sends no mail.', nullable(text)),
+    providers: listOf(shape({ name: text, display_name: text, url: text })),
+  }),
+)
 
 const tag = 'Sign-in'
 const accountLengthMax = 320
@@ -104,7 +117,7 @@ const login: Endpoint = {
     summary: 'Sign in with the master key, or as a user with a password; answers with the cookie of a session',
     tag,
     request: loginBody,
-    success: json(reference('SignedIn')),
+    success: json(signedInSchema),
     headers: ['set-cookie'],
     failures: [401, 403, 429],
   },
@@ -115,7 +128,7 @@ async function loginByJson(request: HttpRequest, services: Services): Promise<An
   checkOwnOrigin(request, services)
   const { username, password, return_to: returnTo } = await readJsonAs(request, loginBody())
   const { session, cookies } = await services.login.login({ account: username, password, request })
-  return { ...jsonAnswer(signedIn(session, services, returnPath(returnTo))), cookies }
+  return { ...answerOf(signedInSchema, signedIn(session, services, returnPath(returnTo))), cookies }
 }
 
 async function loginByForm(request: HttpRequest, services: Services): Promise<Answer> {
@@ -143,7 +156,7 @@ const logout: Endpoint = {
     operationId: 'signOut',
     summary: 'End the session of the cookie, here and on every replica; well without one, too',
     tag,
-    success: json(reference('SignedOut')),
+    success: json(signedOutSchema),
     headers: ['set-cookie'],
     failures: [403],
   },
@@ -151,7 +164,7 @@ const logout: Endpoint = {
     const { baseUrl } = services.current.settings.signIn
     checkSameOrigin(request.headers, baseUrl, (request.headers.get('origin') ?? '').startsWith('https:'))
     const { setCookie } = await services.signIn.signOut(request)
-    return { ...jsonAnswer({ signed_out: true }), cookies: [setCookie] }
+    return { ...answerOf(signedOutSchema, { signed_out: true }), cookies: [setCookie] }
   },
 }
 
@@ -164,7 +177,7 @@ const methods: Endpoint = {
     operationId: 'listSignInMethods',
     summary: 'How one may sign in here',
     tag,
-    success: json(reference('SignInMethods')),
+    success: json(signInMethodsSchema),
   },
   handle(_, services) {
     const methods = {
@@ -173,7 +186,8 @@ const methods: Endpoint = {
       fallback_url: 'fallback/login',
       forgotten_password_url: sendsResets(services) ? forgottenPasswordPath.slice(1) : null,
     }
-    return jsonAnswer({ ...methods, providers: providersOf(services) }, 200, { 'cache-control': 'no-store' })
+    const answer = { ...methods, providers: providersOf(services) }
+    return answerOf(signInMethodsSchema, answer, 200, { 'cache-control': 'no-store' })
   },
 }
 

@@ -1,6 +1,6 @@
 /** LiteLLM's two paths for the link of an invitation; here the link is the secret, and no key is made from it. */
+import { signedInSchema } from './common/signed-in.ts'
 import { z } from 'zod'
-import { jsonAnswer } from '../../core/answer.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
@@ -10,14 +10,20 @@ import { lazy } from '../../lib/lazy.ts'
 import { clientAddressOf } from '../../sign-in/client-address.ts'
 import { gatewayAddress } from '../../sign-in/gateway-address.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json, reference, text } from '../openapi/schema.ts'
+import { json, named, nullable, shape, text } from '../openapi/schema.ts'
 import { attemptLimits } from './common/attempt-limits.ts'
 import { passwordLinkAt } from './common/link-mail.ts'
 import { checkOwnOrigin } from './pages/form.ts'
 import { signedIn } from './pages/signed-in.ts'
+import { answerOf } from '../common/json-endpoint.ts'
+
+const onboardingTokenSchema = named('OnboardingToken', () =>
+  shape({ login_url: text, token: text, user_id: text, user_email: nullable(text) }),
+)
 
 const tokenLengthMax = 100
 const passwordLengthMax = 256
+
 const gone = (): GatewayError =>
   new GatewayError('not-found', 'the link was used, withdrawn, or is too old; ask for another', {
     param: 'invitation_link',
@@ -46,7 +52,7 @@ const look: Endpoint = {
     summary: 'Whose link it is, and the page on which it is used; looking does not use it up',
     tag: 'Sign-in',
     query: { invite_link: { schema: text, description: 'The token in the `url` of an invitation.', required: true } },
-    success: json(reference('OnboardingToken')),
+    success: json(onboardingTokenSchema),
     failures: [404, 429],
   },
   async handle(request, services) {
@@ -54,7 +60,7 @@ const look: Endpoint = {
     const user = await userOf(token, request, services)
     const address = gatewayAddress(request.headers, services.current.settings.signIn)
     const answer = { login_url: passwordLinkAt(address, token), token, user_id: user.id, user_email: user.email }
-    return jsonAnswer(answer, 200, { 'cache-control': 'no-store' })
+    return answerOf(onboardingTokenSchema, answer, 200, { 'cache-control': 'no-store' })
   },
 }
 
@@ -76,7 +82,7 @@ const claim: Endpoint = {
     summary: 'Set a password by the link of an invitation, and sign in',
     tag: 'Sign-in',
     request: claimBody,
-    success: json(reference('SignedIn')),
+    success: json(signedInSchema),
     headers: ['set-cookie'],
     failures: [403, 404, 429],
   },
@@ -86,7 +92,7 @@ const claim: Endpoint = {
     const user = await userOf(token, request, services)
     if (userId !== undefined && userId !== user.id) throw gone()
     const { session, cookies } = await services.login.claim({ token, password, request })
-    return { ...jsonAnswer(signedIn(session, services)), cookies }
+    return { ...answerOf(signedInSchema, signedIn(session, services)), cookies }
   },
 }
 

@@ -1,21 +1,20 @@
 /** Passwords: changed by their users, set by links that administrators make. */
+import { signedInSchema } from './common/signed-in.ts'
 import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
-import { iso } from '../../access/fields/answers.ts'
 import { keyName } from '../../access/fields/checks.ts'
 import { managesAll } from '../../core/caller.ts'
-import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import type { User } from '../../core/tenancy/tenancy.ts'
 import { forbidden } from '../common/answers.ts'
-import { withBody, withQuery } from '../common/json-endpoint.ts'
+import { answerOf, withBody, withQuery } from '../common/json-endpoint.ts'
 import { checkNoAdministrator, findUser } from '../tenancy/common/access.ts'
 import { html } from '../../lib/html.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json, reference, text } from '../openapi/schema.ts'
+import { boolean, constant, dateTime, described, json, named, nullable, shape, text } from '../openapi/schema.ts'
 import { gatewayAddress } from '../../sign-in/gateway-address.ts'
 import { mailLink, notSent, passwordLinkAt } from './common/link-mail.ts'
 import { readForm } from './common/oauth.ts'
@@ -23,12 +22,32 @@ import { checkOwnOrigin, formToken, isForm, isOwnForm } from './pages/form.ts'
 import { signedIn } from './pages/signed-in.ts'
 import { hiddenField, movedAnswer, pageAnswer, refusalPage } from './pages/page.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { dateOf } from '../common/configured-change.ts'
+
+const passwordSetSchema = named('PasswordSet', () => shape({ user_id: text, changed: constant(true) }))
+
+const invitationSchema = named('Invitation', () =>
+  shape({
+    id: text,
+    user_id: text,
+    url: described('Shown once.', text),
+    created_at: dateTime,
+    created_by: text,
+    expires_at: dateTime,
+    is_accepted: constant(false),
+    email_sent: boolean,
+    email_problem: described('Why no mail was sent though it was asked for.', nullable(text)),
+  }),
+)
+
+const withdrawnInvitationSchema = named('WithdrawnInvitation', () => shape({ withdrawn: constant(true) }))
 
 const tag = 'Sign-in'
 const passwordLengthMax = 256
 const linkLifetimeMs = 72 * 3_600_000
 
 const password = lazy(() => z.string().min(1).max(passwordLengthMax).describe('12 to 256 characters.'))
+
 const passwordBody = lazy(() =>
   z.strictObject({
     user_id: keyName().optional().describe("Absent = the caller's own."),
@@ -41,7 +60,7 @@ const passwordSet = withBody(passwordBody, {
   paths: ['/sign-in/password'],
   auth: 'key',
   tag,
-  answer: reference('PasswordSet'),
+  answer: passwordSetSchema,
   operationId: 'setPassword',
   summary: 'Change the own password, or as an administrator that of a user; other sessions of the user end',
   failures: [403, 404, 429],
@@ -68,7 +87,7 @@ const passwordSet = withBody(passwordBody, {
       request,
       keepSessionId: isOwn ? session?.id : undefined,
     })
-    return { user_id: userId, changed: true }
+    return { user_id: userId, changed: true as const }
   },
 })
 
@@ -87,7 +106,7 @@ const invite = withBody(invitationBody, {
   paths: ['/sign-in/invitations', '/invitation/new'],
   auth: 'admin',
   tag,
-  answer: reference('Invitation'),
+  answer: invitationSchema,
   operationId: 'createInvitation',
   summary: 'Make a link by which a user sets a password, once, within 72 hours; links of before end',
   failures: [404],
@@ -115,10 +134,10 @@ const invite = withBody(invitationBody, {
       id: link.id,
       user_id: link.userId,
       url,
-      created_at: iso(link.createdAtMs),
+      created_at: dateOf(link.createdAtMs),
       created_by: link.createdBy,
-      expires_at: iso(link.endMs),
-      is_accepted: false,
+      expires_at: dateOf(link.endMs),
+      is_accepted: false as const,
       ...mail,
     }
   },
@@ -140,14 +159,14 @@ const withdraw = withQuery(() => z.strictObject({}), {
   paths: ['/sign-in/invitations/{id}'],
   auth: 'admin',
   tag,
-  answer: reference('WithdrawnInvitation'),
+  answer: withdrawnInvitationSchema,
   operationId: 'withdrawInvitation',
   summary: 'Withdraw a link that was not used yet',
   failures: [404],
   async handle(_, { services, caller, request }) {
     if (!(await services.passwords.withdrawLink(request.params.id!, actorOf(caller))))
       throw new GatewayError('not-found', 'there is no such invitation, or it was used', { param: 'id' })
-    return { withdrawn: true }
+    return { withdrawn: true as const }
   },
 })
 
@@ -207,7 +226,7 @@ const claim: Endpoint = {
     summary: 'Set a password by a link, and sign in',
     tag,
     request: claimBody,
-    success: json(reference('SignedIn')),
+    success: json(signedInSchema),
     headers: ['set-cookie'],
     failures: [403, 404, 429],
   },
@@ -216,7 +235,7 @@ const claim: Endpoint = {
     checkOwnOrigin(request, services)
     const body = await readJsonAs(request, claimBody())
     const { session, cookies } = await services.login.claim({ ...body, request })
-    return { ...jsonAnswer(signedIn(session, services)), cookies }
+    return { ...answerOf(signedInSchema, signedIn(session, services)), cookies }
   },
 }
 

@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
 import { mayReadAll } from '../../access/rights.ts'
-import { iso } from '../../access/fields/answers.ts'
 import { keyName } from '../../access/fields/checks.ts'
 import { managesAll, masterKeyId } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
@@ -14,7 +13,58 @@ import { cursorField, forbidden, nextCursor, pageOf } from '../common/answers.ts
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { allowedOfGateway } from '../tenancy/common/allowed-actions.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { reference } from '../openapi/schema.ts'
+import {
+  boolean,
+  dateTime,
+  described,
+  integer,
+  listOf,
+  named,
+  nullable,
+  oneOf,
+  shape,
+  text,
+} from '../openapi/schema.ts'
+import { gatewayActions } from '../../core/tenancy/actions.ts'
+import { dateOf } from '../common/configured-change.ts'
+
+const method = described('`sso`, `password`, `master-key`, `device` or `key`.', text)
+const membership = shape({ id: text, role: text })
+
+const sessionSchema = named('Session', () =>
+  shape({
+    id: text,
+    user_id: nullable(text),
+    method,
+    current: described('It is the session that asks.', boolean),
+    created_at: dateTime,
+    last_used_at: dateTime,
+    idle_end: dateTime,
+    expires_at: dateTime,
+    user_agent: text,
+    client_address: text,
+  }),
+)
+
+const signInSessionSchema = named('SignInSession', () =>
+  shape({
+    user_id: nullable(text),
+    email: nullable(text),
+    alias: nullable(text),
+    role: text,
+    may: described('What the caller may do in the gateway as a whole.', listOf(oneOf(...gatewayActions))),
+    teams: listOf(membership),
+    organizations: listOf(membership),
+    method,
+    session: nullable(sessionSchema),
+  }),
+)
+
+const sessionListSchema = named('SessionList', () =>
+  shape({ sessions: listOf(sessionSchema), total: integer, next_cursor: nullable(text) }),
+)
+
+const revokedSessionsSchema = named('RevokedSessions', () => shape({ revoked: integer }))
 
 const tag = 'Sign-in'
 /** In the place of a user's id: the operator, who signed in without one. */
@@ -25,10 +75,10 @@ const shown = (session: Session, caller: Caller) => ({
   user_id: session.userId,
   method: session.method,
   current: session.id === caller.session?.id,
-  created_at: iso(session.createdAtMs),
-  last_used_at: iso(session.lastUsedAtMs),
-  idle_end: iso(session.idleEndMs),
-  expires_at: iso(session.endMs),
+  created_at: dateOf(session.createdAtMs),
+  last_used_at: dateOf(session.lastUsedAtMs),
+  idle_end: dateOf(session.idleEndMs),
+  expires_at: dateOf(session.endMs),
   user_agent: session.userAgent,
   client_address: session.clientAddress,
 })
@@ -52,7 +102,7 @@ const whoAmI = withQuery(() => z.strictObject({}), {
   paths: ['/sign-in/session'],
   auth: 'key',
   tag,
-  answer: reference('SignInSession'),
+  answer: signInSessionSchema,
   operationId: 'getSession',
   summary: 'Who calls: user, role, teams, and the session if there is one',
   async handle(_, { caller }) {
@@ -86,7 +136,7 @@ const list = withQuery(listQuery, {
   paths: ['/sign-in/sessions'],
   auth: 'key',
   tag,
-  answer: reference('SessionList'),
+  answer: sessionListSchema,
   operationId: 'listSessions',
   summary: 'Sessions that have not ended, newest first',
   failures: [403],
@@ -108,7 +158,7 @@ const revoke = withQuery(() => z.strictObject({}), {
   paths: ['/sign-in/sessions/{id}'],
   auth: 'key',
   tag,
-  answer: reference('RevokedSessions'),
+  answer: revokedSessionsSchema,
   operationId: 'revokeSession',
   summary: 'End one session, on every replica within a second',
   failures: [403, 404],
@@ -133,7 +183,7 @@ const revokeAll = withBody(revokeAllBody, {
   paths: ['/sign-in/sessions/revoke-all'],
   auth: 'key',
   tag,
-  answer: reference('RevokedSessions'),
+  answer: revokedSessionsSchema,
   operationId: 'revokeSessions',
   summary: 'End all sessions of a user: sign out everywhere',
   failures: [403],

@@ -1,16 +1,81 @@
 /** Usage by day and everything else, for charts: one path for each kind of entity, in LiteLLM's shape. */
 import { z } from 'zod'
-import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import type { KeyRecord } from '../../core/tenancy/keys.ts'
 import { addUsageSums, noUsage, subtractUsageSums } from '../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageQuery, UsageScope, UsageSums } from '../../core/ledger/usage-report.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { json, reference } from '../openapi/schema.ts'
-import { topSpendersFor, keyIdOf, keysById, shownMetrics, teamAliases, usageFor } from './common/access.ts'
+import { anyObject, boolean, described, each, integer, listOf, mapOf, named, shape } from '../openapi/schema.ts'
+import type { ValueOf } from '../openapi/schema.ts'
+import {
+  day,
+  keyIdOf,
+  keysById,
+  metrics,
+  shownMetrics,
+  teamAliases,
+  topSpendersFor,
+  unpriced,
+  usageFor,
+  usd,
+} from './common/access.ts'
 import { daySpanDoc, daySpanOf, dayText, spanFields } from '../common/date-span.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { jsonEndpoint } from '../common/json-endpoint.ts'
+
+const totalNames = [
+  'total_prompt_tokens',
+  'total_completion_tokens',
+  'total_cache_read_input_tokens',
+  'total_cache_creation_input_tokens',
+  'total_tokens',
+  'total_successful_requests',
+  'total_failed_requests',
+  'total_api_requests',
+] as const
+
+const keyPart = shape({ metrics, metadata: anyObject })
+const keyParts = described("By the keys' hashes.", mapOf(keyPart))
+const parts = mapOf(shape({ metrics, metadata: anyObject, api_key_breakdown: keyParts }))
+
+const dailyActivitySchema = named('DailyActivity', () =>
+  shape({
+    results: listOf(
+      shape({
+        date: day,
+        metrics,
+        breakdown: shape({
+          models: described('By what upstreams call them.', parts),
+          model_groups: described('By their public names.', parts),
+          providers: parts,
+          endpoints: parts,
+          deployments: described(
+            'By their ids, in reports of users; empty elsewhere, and without parts by key.',
+            parts,
+          ),
+          mcp_servers: parts,
+          api_keys: keyParts,
+          entities: parts,
+        }),
+      }),
+    ),
+    metadata: shape({
+      total_spend: usd,
+      ...each(totalNames, integer),
+      total_unpriced_requests: unpriced,
+      page: integer,
+      total_pages: integer,
+      has_more: boolean,
+      breakdown_complete: described(
+        'false = of keys and entities the most expensive ones are listed, and the others in `other`.',
+        boolean,
+      ),
+    }),
+  }),
+)
+
+type DailyActivity = ValueOf<typeof dailyActivitySchema>
 
 interface EntityKind {
   readonly name: string
@@ -54,6 +119,7 @@ const callFields = ['model', 'provider', 'upstream_model', 'route'] as const
 const dividesDeployments = ({ field }: EntityKind) => field === 'user_id'
 
 const word = lazy(() => z.string().min(1).max(255))
+
 const activityFields = lazy(() => ({
   ...spanFields(),
   model: word().optional(),
@@ -68,7 +134,7 @@ export const activityEndpoints: readonly Endpoint[] = kinds.map(activityEndpoint
 function activityEndpoint(kind: EntityKind): Endpoint {
   const { name, paths, parameter } = kind
   const schema = z.strictObject({ ...activityFields(), [parameter]: z.string().max(10_000).optional() })
-  return {
+  return jsonEndpoint(dailyActivitySchema, {
     method: 'GET',
     paths,
     auth: 'key',
@@ -84,7 +150,6 @@ function activityEndpoint(kind: EntityKind): Endpoint {
         page: { schema: { type: 'integer', default: 1 }, description: 'From 1.' },
         page_size: { schema: { type: 'integer', default: 31, maximum: pageDaysMax }, description: 'Days a page.' },
       },
-      success: json(reference('DailyActivity')),
       failures: [403],
     },
     async handle(request, services, caller) {
@@ -96,9 +161,9 @@ function activityEndpoint(kind: EntityKind): Endpoint {
         ...(query.api_key !== undefined && { key_id: [await keyIdOf(services, query.api_key)] }),
       }
       const span = daySpanOf(query, services.clock.epochMs())
-      return jsonAnswer(await activityPage(services, caller!, kind, { ...query, span, where }))
+      return await activityPage(services, caller!, kind, { ...query, span, where })
     },
-  }
+  })
 }
 
 const entityList = (text: string): string[] => [...new Set(text.split(',').map(one => one.trim()))].slice(0, listedMax)
@@ -115,7 +180,7 @@ async function activityPage(
   caller: Caller,
   kind: EntityKind,
   activityRequest: ActivityRequest,
-): Promise<object> {
+): Promise<DailyActivity> {
   const { page, page_size: size, where } = activityRequest
   // Without a filter the sums of the installation are the same, in far fewer rows; tags count a call several times.
   const isWhole = Object.keys(where).every(field => field === 'model') && kind.scope === 'key'
@@ -224,12 +289,19 @@ const daysOf = (groups: readonly UsageGroup[]): (UsageSums & { readonly day: num
 function pageMetadata(
   totals: UsageSums,
   { page, pages, complete }: { readonly page: number; readonly pages: number; readonly complete: boolean },
-): object {
+): DailyActivity['metadata'] {
   const metrics = shownMetrics(totals)
   return {
-    ...Object.fromEntries(
-      Object.entries(metrics).map(([name, value]) => [`total_${name.replace(/^total_/, '')}`, value]),
-    ),
+    total_spend: metrics.spend,
+    total_prompt_tokens: metrics.prompt_tokens,
+    total_completion_tokens: metrics.completion_tokens,
+    total_cache_read_input_tokens: metrics.cache_read_input_tokens,
+    total_cache_creation_input_tokens: metrics.cache_creation_input_tokens,
+    total_tokens: metrics.total_tokens,
+    total_successful_requests: metrics.successful_requests,
+    total_failed_requests: metrics.failed_requests,
+    total_api_requests: metrics.api_requests,
+    total_unpriced_requests: metrics.unpriced_requests,
     page,
     total_pages: pages,
     has_more: page < pages,
@@ -249,7 +321,7 @@ interface DayParts extends Parts {
   readonly others: OthersFound
 }
 
-function breakdown(kind: EntityKind, parts: DayParts): object {
+function breakdown(kind: EntityKind, parts: DayParts): DailyActivity['results'][number]['breakdown'] {
   const { day, groups, details, entities, keys, aliases } = parts
   const by = (field: UsageField, rows: readonly UsageGroup[]) => sumsBy(rows, one => one.fields[field])
   const keyParts = (rows: readonly UsageGroup[], whole: UsageSums) =>
@@ -289,7 +361,7 @@ function breakdown(kind: EntityKind, parts: DayParts): object {
 }
 
 /** Without parts by key: no sums that are kept for long divide them. */
-function deploymentParts(groups: readonly UsageGroup[]): Record<string, object> {
+function deploymentParts(groups: readonly UsageGroup[]) {
   const used = Map.groupBy(groups, one => one.fields.deployment_id)
   return shownParts(
     sumsBy(groups, one => one.fields.deployment_id),
@@ -312,8 +384,8 @@ function sumsBy(rows: readonly UsageGroup[], nameOf: (row: UsageGroup) => string
   return sums
 }
 
-interface RowView {
-  show(name: string, sums: UsageSums): object
+interface RowView<Part> {
+  show(name: string, sums: UsageSums): Part
   nameOf(name: string): string
 }
 
@@ -321,12 +393,12 @@ interface RowView {
  * The parts, and what of the whole is in none of them: together they are the whole. Calls without such a part are the
  * rest only where not everything was read.
  */
-function withOther(
+function withOther<Part extends object>(
   { entities, others }: DayParts,
   sums: ReadonlyMap<string, UsageSums>,
   whole: UsageSums,
-  { show, nameOf }: RowView,
-): Record<string, object> {
+  { show, nameOf }: RowView<Part>,
+): Record<string, Part> {
   const shown = shownParts(sums, show, nameOf)
   if (entities === undefined) return shown
   const rest = [...sums].reduce((left, [name, one]) => (name === '' ? left : subtractUsageSums(left, one)), whole)
@@ -338,11 +410,11 @@ function withOther(
 }
 
 /** Without the calls that have no such part. */
-function shownParts(
+function shownParts<Part>(
   sums: ReadonlyMap<string, UsageSums>,
-  show: (name: string, sums: UsageSums) => object,
+  show: (name: string, sums: UsageSums) => Part,
   nameOf: (name: string) => string = name => name,
-): Record<string, object> {
+): Record<string, Part> {
   return Object.fromEntries([...sums].flatMap(([name, sum]) => (name === '' ? [] : [[nameOf(name), show(name, sum)]])))
 }
 

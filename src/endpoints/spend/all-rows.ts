@@ -9,12 +9,28 @@ import { subtractUsageSums } from '../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageQuery, UsageSums } from '../../core/ledger/usage-report.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { json, reference } from '../openapi/schema.ts'
-import { followedRows } from './spend-logs.ts'
-import { topSpendersFor, dollars, keyIdOf, keysById, usageFor } from './common/access.ts'
+import { described, either, json, listOf, mapOf, named, number, open, shape } from '../openapi/schema.ts'
+import { followedRows, spendLogSchema } from './spend-logs.ts'
+import { day, dollars, keyIdOf, keysById, topSpendersFor, usageFor, usd } from './common/access.ts'
 import { daySpanOf, dayText, spanDoc, spanFields } from '../common/date-span.ts'
 
+const allSpendLogsSchema = named('AllSpendLogs', () =>
+  described(
+    'Rows, newest first; with both dates and without `summarize=false`: days, oldest first.',
+    either(
+      listOf(spendLogSchema),
+      listOf(
+        described(
+          'Dollars of keys stand under their hashes, `other` = what is not listed of very many.',
+          open(shape({ startTime: day, spend: usd, users: mapOf(number), models: mapOf(number) })),
+        ),
+      ),
+    ),
+  ),
+)
+
 const word = lazy(() => z.string().min(1).max(255))
+
 /** As FastAPI reads it, which LiteLLM uses. */
 const flag = lazy(() =>
   z
@@ -23,6 +39,7 @@ const flag = lazy(() =>
     .pipe(z.enum(['true', '1', 'on', 'yes', 'false', '0', 'off', 'no']))
     .transform(text => ['true', '1', 'on', 'yes'].includes(text)),
 )
+
 const rowsQuery = lazy(() =>
   z.strictObject({
     api_key: word().optional(),
@@ -32,6 +49,7 @@ const rowsQuery = lazy(() =>
     summarize: flag().default(true),
   }),
 )
+
 type RowsQuery = z.infer<ReturnType<typeof rowsQuery>>
 
 /** 403 for another key's calls, 422 for wrong filters. */
@@ -56,7 +74,7 @@ export const allSpendLogs: Endpoint = {
         description: 'With both dates: true = sums by day, false = rows.',
       },
     },
-    success: json(reference('AllSpendLogs')),
+    success: json(allSpendLogsSchema),
     failures: [403],
   },
   async handle(request, services, caller) {

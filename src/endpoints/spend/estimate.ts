@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { costNanoUsd } from '../../pricing/cost.ts'
 import { visibleDeployments } from '../../access/models/model-access.ts'
 import { costUnder, termsFor } from '../../pricing/price-terms.ts'
-import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
@@ -14,13 +13,32 @@ import type { Usage } from '../../core/usage/usage.ts'
 import { tokenCounter } from '../../formats/token-counter.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json, reference } from '../openapi/schema.ts'
-import { dollars } from './common/access.ts'
+import { described, integer, named, shape, text } from '../openapi/schema.ts'
+import { dollars, maybeUsd } from './common/access.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { jsonEndpoint } from '../common/json-endpoint.ts'
+
+const costEstimateSchema = named('CostEstimate', () =>
+  shape({
+    model: text,
+    input_tokens: integer,
+    output_tokens: integer,
+    cost_per_request: described('What the caller is charged; null = not known.', maybeUsd),
+    list_cost_per_request: described('What the vendor charges.', maybeUsd),
+    input_cost_per_request: described('Of the list cost.', maybeUsd),
+    output_cost_per_request: described('Of the list cost.', maybeUsd),
+    daily_cost: maybeUsd,
+    monthly_cost: maybeUsd,
+    price_list: described('Version of the price list.', text),
+  }),
+)
+
+const calculatedSpendSchema = named('CalculatedSpend', () => shape({ cost: described('null = not known.', maybeUsd) }))
 
 const word = lazy(() => z.string().min(1).max(255))
 const count = lazy(() => z.number().int().min(0).max(1_000_000_000))
 const anyObject = lazy(() => z.record(z.string(), z.unknown()))
+
 const estimateBody = lazy(() =>
   z.strictObject({
     model: word(),
@@ -32,6 +50,7 @@ const estimateBody = lazy(() =>
     num_requests_per_month: count().optional(),
   }),
 )
+
 const calculateBody = lazy(() =>
   z.strictObject({
     model: word().optional(),
@@ -87,7 +106,7 @@ function usageOfRequest(request: Record<string, unknown>, model: string): Usage 
 const usdOrNull = (nanoUsd: bigint | null, times = 1): number | null =>
   nanoUsd === null ? null : dollars(nanoUsd * BigInt(times))
 
-const costEstimate: Endpoint = {
+const costEstimate: Endpoint = jsonEndpoint(costEstimateSchema, {
   method: 'POST',
   paths: ['/cost/estimate'],
   auth: 'key',
@@ -96,7 +115,6 @@ const costEstimate: Endpoint = {
     summary: 'What a call would cost the caller: by tokens, by a usage, or by the body of a chat',
     tag: 'Spend',
     request: estimateBody,
-    success: json(reference('CostEstimate')),
     failures: [404],
   },
   async handle(request, services, caller) {
@@ -110,7 +128,7 @@ const costEstimate: Endpoint = {
     const { nanoUsd, listNanoUsd } = estimateOf(services, caller!, estimated)
     const part = (tokens: Pick<Usage, 'inputTokens' | 'outputTokens'>) =>
       usdOrNull(estimateOf(services, caller!, { model: body.model, usage: tokens }).listNanoUsd)
-    return jsonAnswer({
+    return {
       model: body.model,
       input_tokens: usage.inputTokens,
       output_tokens: usage.outputTokens,
@@ -121,11 +139,11 @@ const costEstimate: Endpoint = {
       daily_cost: body.num_requests_per_day === undefined ? null : usdOrNull(nanoUsd, body.num_requests_per_day),
       monthly_cost: body.num_requests_per_month === undefined ? null : usdOrNull(nanoUsd, body.num_requests_per_month),
       price_list: services.current.settings.priceListVersion,
-    })
+    }
   },
-}
+})
 
-const spendCalculate: Endpoint = {
+const spendCalculate: Endpoint = jsonEndpoint(calculatedSpendSchema, {
   method: 'POST',
   paths: ['/spend/calculate'],
   auth: 'key',
@@ -134,7 +152,6 @@ const spendCalculate: Endpoint = {
     summary: 'What a completion cost, by its `usage`, or what messages would cost as input',
     tag: 'Spend',
     request: calculateBody,
-    success: json(reference('CalculatedSpend')),
     failures: [404],
   },
   async handle(request, services, caller) {
@@ -145,9 +162,9 @@ const spendCalculate: Endpoint = {
       throw unprocessable([{ loc: ['body'], msg, type: 'missing' }])
     }
     const usage = answer ? usageIn(answer.usage, 'completion_response') : usageOfRequest({ messages }, model)
-    return jsonAnswer({ cost: usdOrNull(estimateOf(services, caller!, { model, usage }).nanoUsd) })
+    return { cost: usdOrNull(estimateOf(services, caller!, { model, usage }).nanoUsd) }
   },
-}
+})
 
 /** `/cost/estimate` and `/spend/calculate`. */
 export const estimateEndpoints: readonly Endpoint[] = [costEstimate, spendCalculate]

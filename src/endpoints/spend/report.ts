@@ -1,17 +1,37 @@
 /** Spending by day and team, customer or key with its models, and requests by day: LiteLLM's reports. */
 import { z } from 'zod'
-import { jsonAnswer } from '../../core/answer.ts'
 import type { Endpoint } from '../../core/endpoint.ts'
 import { addUsageSums, noUsage } from '../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageScope, UsageSums } from '../../core/ledger/usage-report.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { json, reference } from '../openapi/schema.ts'
-import { dollars, keyIdOf, keysById, teamAliases, usageFor } from './common/access.ts'
+import { described, either, integer, listOf, named, open, shape, text } from '../openapi/schema.ts'
+import type { ValueOf } from '../openapi/schema.ts'
+import { day, dollars, keyIdOf, keysById, teamAliases, usageFor, usd } from './common/access.ts'
 import { otherId, reportGroups } from './common/report-groups.ts'
 import { chartDayText, daySpanDoc, daySpanOf, dayText, spanFields } from '../common/date-span.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { jsonEndpoint } from '../common/json-endpoint.ts'
+
+const costs = { total_cost: usd, total_input_tokens: integer, total_output_tokens: integer }
+
+const activity = {
+  daily_data: listOf(shape({ date: described('Nov 21', text), api_requests: integer, total_tokens: integer })),
+  sum_api_requests: integer,
+  sum_total_tokens: integer,
+}
+
+const spendReportSchema = named('SpendReport', () =>
+  either(
+    listOf(open(shape({ group_by_day: day }))),
+    listOf(shape({ api_key: text, ...costs, model_details: listOf(shape({ model: text, ...costs })) })),
+  ),
+)
+
+const globalActivitySchema = named('GlobalActivity', () => shape(activity))
+const globalModelActivitySchema = named('GlobalModelActivity', () => listOf(shape({ model: text, ...activity })))
 
 const word = lazy(() => z.string().min(1).max(255))
+
 const reportQuery = lazy(() =>
   z.strictObject({
     ...spanFields(),
@@ -22,6 +42,7 @@ const reportQuery = lazy(() =>
     customer_id: word().optional(),
   }),
 )
+
 const rowsMax = 50_000
 
 const groupings: Readonly<
@@ -31,7 +52,7 @@ const groupings: Readonly<
   customer: { scope: 'customer', field: 'entity', list: 'customers', name: 'customer' },
 }
 
-const spendReport: Endpoint = {
+const spendReport: Endpoint = jsonEndpoint(spendReportSchema, {
   method: 'GET',
   paths: ['/global/spend/report'],
   auth: 'key',
@@ -47,7 +68,6 @@ const spendReport: Endpoint = {
       team_id: { schema: { type: 'string' }, description: 'Only this team.' },
       customer_id: { schema: { type: 'string' }, description: 'Only this customer.' },
     },
-    success: json(reference('SpendReport')),
     failures: [403],
   },
   async handle(request, services, caller) {
@@ -75,13 +95,11 @@ const spendReport: Endpoint = {
           groups.map(one => one.fields.team_id),
         )
     const keyName = (id: string) => keys.get(id)?.hash ?? nameOf(id)
-    return jsonAnswer(
-      query.group_by === 'api_key'
-        ? reportByKey(groups, keyName)
-        : reportByDay(groups, groupings[query.group_by], { keyName, names }),
-    )
+    return query.group_by === 'api_key'
+      ? reportByKey(groups, keyName)
+      : reportByDay(groups, groupings[query.group_by], { keyName, names })
   },
-}
+})
 
 /** LiteLLM's reports have no word for what is not listed. */
 const nameOf = (id: string): string => (id === otherId ? 'other' : id)
@@ -92,7 +110,7 @@ function reportByDay(
   groups: readonly UsageGroup[],
   { field, list, name }: (typeof groupings)['team'],
   { keyName, names }: { keyName: (id: string) => string; names: ReadonlyMap<string, string> },
-): object[] {
+): ValueOf<typeof spendReportSchema> {
   const days = [...Map.groupBy(groups, one => one.day)].toReversed()
   return days.map(([day, rows]) => ({
     group_by_day: dayText(day),
@@ -110,7 +128,7 @@ function reportByDay(
   }))
 }
 
-function reportByKey(groups: readonly UsageGroup[], keyName: (id: string) => string): object[] {
+function reportByKey(groups: readonly UsageGroup[], keyName: (id: string) => string) {
   const total = (sums: UsageSums) => ({
     total_cost: dollars(sums.costNanoUsd),
     total_input_tokens: sums.inputTokens,
@@ -138,7 +156,7 @@ const activityOf = (groups: readonly UsageGroup[]) => ({
   sum_total_tokens: groups.reduce((sum, one) => sum + one.inputTokens + one.outputTokens, 0),
 })
 
-const globalActivity: Endpoint = {
+const globalActivity: Endpoint = jsonEndpoint(globalActivitySchema, {
   method: 'GET',
   paths: ['/global/activity'],
   auth: 'key',
@@ -147,19 +165,18 @@ const globalActivity: Endpoint = {
     summary: 'Requests and tokens by day, oldest first; a key sees its own',
     tag: 'Spend',
     query: daySpanDoc,
-    success: json(reference('GlobalActivity')),
   },
   async handle(request, services, caller) {
     const span = daySpanOf(readQuery(request, activityQuery()), services.clock.epochMs())
     const usageQuery = { ...span, scope: 'total', order: 'day', limit: rowsMax } as const
     const days = await usageFor(services, caller!, { ...usageQuery, groups: ['day'] })
-    return jsonAnswer(activityOf(days.toReversed()))
+    return activityOf(days.toReversed())
   },
-}
+})
 
 const modelsShown = 10
 
-const globalModelActivity: Endpoint = {
+const globalModelActivity: Endpoint = jsonEndpoint(globalModelActivitySchema, {
   method: 'GET',
   paths: ['/global/activity/model'],
   auth: 'key',
@@ -168,7 +185,6 @@ const globalModelActivity: Endpoint = {
     summary: `Requests and tokens by day for the ${modelsShown} models that were asked most; a key sees its own`,
     tag: 'Spend',
     query: daySpanDoc,
-    success: json(reference('GlobalModelActivity')),
   },
   async handle(request, services, caller) {
     const span = daySpanOf(readQuery(request, activityQuery()), services.clock.epochMs())
@@ -178,9 +194,9 @@ const globalModelActivity: Endpoint = {
       model,
       ...activityOf(rows),
     }))
-    return jsonAnswer(models.toSorted((a, b) => b.sum_api_requests - a.sum_api_requests).slice(0, modelsShown))
+    return models.toSorted((a, b) => b.sum_api_requests - a.sum_api_requests).slice(0, modelsShown)
   },
-}
+})
 
 /** `/global/spend/report` and `/global/activity*`. */
 export const reportEndpoints: readonly Endpoint[] = [spendReport, globalActivity, globalModelActivity]

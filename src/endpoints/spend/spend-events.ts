@@ -1,6 +1,7 @@
 /** Follows the ledger: calls as they end, as server-sent events. */
+import { errorSchema } from '../openapi/errors.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { eventBytes, EventStream } from '../../formats/openai/event-stream.ts'
+import { EventStream, eventBytes } from '../../formats/openai/event-stream.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { toGatewayError } from '../../core/errors.ts'
@@ -8,9 +9,16 @@ import type { LedgerRow } from '../../core/ledger/ledger-columns.ts'
 import type { TailPiece } from '../../core/ledger/ledger-tail.ts'
 import { shownCall } from '../../core/ledger/shown-call.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { reference } from '../openapi/schema.ts'
-import { followedRows, rowFilter, rowFilterDoc, withKeyId } from './spend-logs.ts'
+import { constant, described, either, listOf, named, shape } from '../openapi/schema.ts'
+import { followedRows, rowFilter, rowFilterDoc, spendLogSchema, withKeyId } from './spend-logs.ts'
 import { keysById } from './common/access.ts'
+
+const spendLogEventSchema = named('SpendLogEvent', () =>
+  described(
+    '`rows`: new calls, newest first. `reload`: calls may be missing before, read `/spend/logs/v2`. `error`, `done`.',
+    either(shape({}, { data: listOf(spendLogSchema) }), errorSchema, constant('[DONE]')),
+  ),
+)
 
 /** Whether the key or session still counts, and what it may see, is asked so often. */
 const admitMs = 1000
@@ -69,7 +77,7 @@ export const spendEvents: Endpoint = {
     summary: 'Calls of all replicas as they end; `Last-Event-ID` goes on where a stream broke off',
     tag: 'Spend',
     query: rowFilterDoc,
-    success: { 'text/event-stream': reference('SpendLogEvent') },
+    success: { 'text/event-stream': spendLogEventSchema },
     failures: [403, 429, 503],
     headers: ['x-request-id'],
   },

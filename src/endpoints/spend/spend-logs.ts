@@ -10,13 +10,34 @@ import type { CallOrder } from '../../core/ledger/ledger.ts'
 import type { FollowedRows } from '../../core/ledger/ledger-tail.ts'
 import { shownFields } from '../../core/ledger/shown-call.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { json, reference } from '../openapi/schema.ts'
+import { boolean, dateTime, described, integer, json, listOf, named, nullable, shape, text } from '../openapi/schema.ts'
 import { checkRequestedKey, keyIdOf, keyIdsOf, visibleUsage } from './common/access.ts'
 import { rangeOf, spanDoc, spanFields } from '../common/date-span.ts'
 import { lazy } from '../../lib/lazy.ts'
 
+/** A row of the ledger. */
+export const spendLogSchema = named('SpendLog', () => shownRowSchema)
+
+const spendLogsSchema = named('SpendLogs', () =>
+  shape(
+    { data: listOf(spendLogSchema), next_cursor: nullable(text) },
+    {
+      total: described('Rows of all pages; this and what follows are absent with a cursor.', integer),
+      total_is_capped: described('There are more than `total`: follow `next_cursor`.', boolean),
+      sorted_from: described(
+        'With `sort_by`: only calls that began from here on are in order, as there are over 40,000; null = all.',
+        nullable(dateTime),
+      ),
+      page: integer,
+      page_size: integer,
+      total_pages: described('Of `total`.', integer),
+    },
+  ),
+)
+
 const outcomes = ledgerColumns.outcome.values!
 const word = lazy(() => z.string().min(1).max(255))
+
 /** Which rows are requested. */
 export const rowFilter = lazy(() =>
   z.strictObject({
@@ -38,8 +59,10 @@ export const rowFilter = lazy(() =>
     ...spanFields(),
   }),
 )
+
 /** Rows before a page by its number: beyond them reading a page takes seconds, and a cursor does not. */
 const offsetMax = 1_000_000
+
 /** By the names of LiteLLM; undefined = by time, which alone an index knows. */
 const sortFields: Readonly<Record<string, CallOrder | undefined>> = {
   startTime: undefined,
@@ -50,7 +73,9 @@ const sortFields: Readonly<Record<string, CallOrder | undefined>> = {
   model: 'model',
   ttft_ms: 'first_byte',
 }
+
 const sortNames = Object.keys(sortFields)
+
 const spendQuery = lazy(() =>
   rowFilter().extend({
     status_filter: z.enum(['success', 'failure']).optional(),
@@ -143,7 +168,7 @@ export const spendLogs: Endpoint = {
         description: '`asc` = the oldest, least or first one of the alphabet first.',
       },
     },
-    success: json(reference('SpendLogs')),
+    success: json(spendLogsSchema),
     failures: [400, 403],
   },
   async handle(request, services, caller) {
@@ -257,7 +282,7 @@ function columnSchema({ kind, nullable, description, values }: LedgerColumn): ob
 }
 
 /** JSON Schema of a row as the API shows it. */
-export const spendLogSchema = {
+export const shownRowSchema = {
   type: 'object',
   properties: {
     ...Object.fromEntries(columnList.map(column => [column.name, columnSchema(column)])),

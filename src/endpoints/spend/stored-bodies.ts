@@ -13,7 +13,57 @@ import { visibleUsage } from './common/access.ts'
 import { forbidden } from '../common/answers.ts'
 import { rangeOf, spanFields } from '../common/date-span.ts'
 import { withQuery } from '../common/json-endpoint.ts'
-import { reference } from '../openapi/schema.ts'
+import {
+  anyObject,
+  anything,
+  boolean,
+  described,
+  either,
+  integer,
+  named,
+  nullable,
+  oneOf,
+  shape,
+  text,
+} from '../openapi/schema.ts'
+import type { Schema } from '../openapi/schema.ts'
+import { shownRowSchema } from './spend-logs.ts'
+
+const nothingStored: Schema<null> = { type: 'null' }
+
+const side = {
+  text,
+  content_type: text,
+  bytes: nullable(integer),
+  cut: boolean,
+  omitted: nullable(oneOf('binary', 'masked')),
+}
+
+const callBodiesSchema = named('CallBodies', () =>
+  shape({
+    request_id: text,
+    key_id: text,
+    user_id: nullable(text),
+    team_id: nullable(text),
+    organization_id: nullable(text),
+    request: either(shape({ ...side, headers: anyObject, changed_by_policies: boolean }), nothingStored),
+    response: either(shape({ ...side, status: integer, streamed: boolean }), nothingStored),
+    problem: nullable(text),
+  }),
+)
+
+const deletedBodiesSchema = named('DeletedBodies', () => shape({ deleted: integer }))
+
+const spendLogDetailSchema = named('SpendLogDetail', () => ({
+  ...shownRowSchema,
+  properties: {
+    ...shownRowSchema.properties,
+    messages: described("The request's; null = it has none, or is not stored.", anything),
+    response: described('JSON, also of a stream, or the text of another answer; null = it is not stored.', anything),
+    proxy_server_request: nullable(shape({ body: anything, headers: anyObject })),
+  },
+  required: [...shownRowSchema.required, 'messages', 'response', 'proxy_server_request'],
+}))
 
 const one = '/spend/logs/{request_id}/bodies'
 const nothing = lazy(() => z.strictObject({}))
@@ -84,7 +134,7 @@ const read = withQuery(nothing, {
   paths: [one],
   auth: 'key',
   tag: 'Spend',
-  answer: reference('CallBodies'),
+  answer: callBodiesSchema,
   operationId: 'getCallBodies',
   summary:
     'The request and the answer of a call, where they are stored; administrators who read those of others are audited',
@@ -115,7 +165,7 @@ const detail = withQuery(
     paths: ['/spend/logs/ui/{request_id}'],
     auth: 'key',
     tag: 'Spend',
-    answer: reference('SpendLogDetail'),
+    answer: spendLogDetailSchema,
     operationId: 'getSpendLog',
     summary: "One row of the ledger with its request and answer, where they are stored, under LiteLLM's names",
     failures: [404],
@@ -153,7 +203,7 @@ const remove = withQuery(nothing, {
   paths: [one],
   auth: 'key',
   tag: 'Spend',
-  answer: reference('DeletedBodies'),
+  answer: deletedBodiesSchema,
   operationId: 'deleteCallBodies',
   summary: 'Delete the stored request and answer of a call; its row in the ledger stays',
   failures: [403, 404],
@@ -179,7 +229,7 @@ const removeAll = withQuery(
     paths: ['/spend/logs/bodies'],
     auth: 'key',
     tag: 'Spend',
-    answer: reference('DeletedBodies'),
+    answer: deletedBodiesSchema,
     operationId: 'deleteAllCallBodies',
     summary: 'Delete the stored requests and answers of a key, a user or a team, as far as the caller may see them',
     failures: [403],

@@ -1,21 +1,88 @@
 /** What was spent, by key, user, team, model, provider or tag: the lists that LiteLLM's pages and scripts read. */
 import { z } from 'zod'
-import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
 import type { KeyRecord } from '../../core/tenancy/keys.ts'
 import { subtractUsageSums } from '../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageScope, UsageSums } from '../../core/ledger/usage-report.ts'
 import { readJsonAs, readQuery } from '../common/checked-input.ts'
-import { json, reference } from '../openapi/schema.ts'
-import { topSpendersFor, dollars, keyIdOf, keysById, teamAliases, usageFor } from './common/access.ts'
+import { integer, listOf, named, nullable, number, open, shape, text } from '../openapi/schema.ts'
+import {
+  day,
+  dollars,
+  keyIdOf,
+  keysById,
+  teamAliases,
+  topSpendersFor,
+  unpriced,
+  usageFor,
+  usd,
+} from './common/access.ts'
 import { allDays, daySpanDoc, daySpanOf, dayText, spanFields } from '../common/date-span.ts'
 import type { DaySpan } from '../common/date-span.ts'
 import { lazy } from '../../lib/lazy.ts'
-import type { Schema } from '../openapi/schema.ts'
+import type { Schema, ValueOf } from '../openapi/schema.ts'
+import { jsonEndpoint } from '../common/json-endpoint.ts'
+
+const spent = { spend: usd, total_tokens: integer, api_requests: integer, unpriced_requests: unpriced }
+const keyOwner = { key_name: nullable(text), key_alias: nullable(text) }
+
+const keySpendListSchema = named('KeySpendList', () =>
+  listOf(
+    shape({
+      token: nullable(text),
+      token_id: text,
+      ...keyOwner,
+      user_id: nullable(text),
+      team_id: nullable(text),
+      ...spent,
+    }),
+  ),
+)
+
+const userSpendListSchema = named('UserSpendList', () => listOf(shape({ user_id: text, ...spent })))
+
+const tagSpendListSchema = named('TagSpendList', () =>
+  listOf(shape({ individual_request_tag: text, log_count: integer, total_spend: usd, unpriced_requests: unpriced })),
+)
+
+const globalTagSpendSchema = named('GlobalTagSpend', () =>
+  shape({ spend_per_tag: listOf(shape({ name: text, spend: usd, log_count: integer })) }),
+)
+
+const tagNamesSchema = named('TagNames', () => shape({ tag_names: listOf(text) }))
+
+const globalKeySpendListSchema = named('GlobalKeySpendList', () =>
+  listOf(shape({ api_key: text, token_id: text, ...keyOwner, total_spend: usd })),
+)
+
+const globalModelSpendListSchema = named('GlobalModelSpendList', () => listOf(shape({ model: text, total_spend: usd })))
+
+const globalProviderSpendListSchema = named('GlobalProviderSpendList', () =>
+  listOf(shape({ provider: text, spend: usd })),
+)
+
+const globalEndUserSpendListSchema = named('GlobalEndUserSpendList', () =>
+  listOf(shape({ end_user: text, total_count: integer, total_spend: usd })),
+)
+
+const globalSpendSchema = named('GlobalSpend', () =>
+  shape({ spend: usd, max_budget: nullable(number), unpriced_requests: unpriced }),
+)
+
+const dailySpendListSchema = named('DailySpendList', () => listOf(shape({ date: day, spend: usd })))
+
+const globalTeamSpendSchema = named('GlobalTeamSpend', () =>
+  shape({
+    daily_spend: listOf(open(shape({ date: day }))),
+    teams: listOf(text),
+    total_spend_per_team: listOf(shape({ team_id: text, team_alias: nullable(text), total_spend: usd })),
+  }),
+)
 
 const rowsMax = 1000
 const limitField = lazy(() => z.coerce.number().int().min(1).max(rowsMax))
+
 const limitDoc = (most: number): NonNullable<EndpointDoc['query']> => ({
   limit: {
     schema: { type: 'integer', default: most, maximum: rowsMax },
@@ -23,27 +90,27 @@ const limitDoc = (most: number): NonNullable<EndpointDoc['query']> => ({
   },
 })
 
-interface TotalsList {
+interface TotalsList<S extends Schema> {
   readonly path: string
   readonly operationId: string
   readonly summary: string
   /** The schema of the answer. */
-  readonly answer: Schema
+  readonly answer: S
   readonly scope: UsageScope
   readonly field: UsageField
   /** `all` = everything that is kept, unless dates are given. `month` = the last 30 days. */
   readonly span: 'all' | 'month'
   readonly limit: number
-  show(groups: readonly UsageGroup[], services: Services): object | Promise<object>
+  show(groups: readonly UsageGroup[], services: Services): ValueOf<S> | Promise<ValueOf<S>>
 }
 
-const named = (groups: readonly UsageGroup[], field: UsageField): readonly UsageGroup[] =>
+const withName = (groups: readonly UsageGroup[], field: UsageField): readonly UsageGroup[] =>
   groups.filter(one => one.fields[field] !== '')
 
 /** Shows each group with its key; undefined = the key was deleted. */
 const forKeys =
-  (show: (one: UsageGroup, key: KeyRecord | undefined) => object): TotalsList['show'] =>
-  async (groups, services) => {
+  <Shown>(show: (one: UsageGroup, key: KeyRecord | undefined) => Shown) =>
+  async (groups: readonly UsageGroup[], services: Services): Promise<Shown[]> => {
     const keys = await keysById(
       services,
       groups.map(one => one.fields.key_id),
@@ -51,134 +118,16 @@ const forKeys =
     return groups.map(one => show(one, keys.get(one.fields.key_id)))
   }
 
-const lists: readonly TotalsList[] = [
-  {
-    path: '/spend/keys',
-    operationId: 'listKeySpend',
-    summary: 'What each key has spent',
-    answer: reference('KeySpendList'),
-    scope: 'key',
-    field: 'key_id',
-    span: 'all',
-    limit: 100,
-    show: forKeys((one, key) => ({
-      token: key?.hash ?? null,
-      token_id: one.fields.key_id,
-      key_name: key?.hint ?? null,
-      key_alias: key?.alias ?? null,
-      user_id: key?.userId ?? null,
-      team_id: key?.teamId ?? null,
-      ...spendOf(one),
-    })),
-  },
-  {
-    path: '/spend/users',
-    operationId: 'listUserSpend',
-    summary: 'What each user has spent',
-    answer: reference('UserSpendList'),
-    scope: 'key',
-    field: 'user_id',
-    span: 'all',
-    limit: 100,
-    show: groups => named(groups, 'user_id').map(one => ({ user_id: one.fields.user_id, ...spendOf(one) })),
-  },
-  {
-    path: '/spend/tags',
-    operationId: 'listTagSpend',
-    summary: 'What was spent for each tag; a call with several tags counts in each',
-    answer: reference('TagSpendList'),
-    scope: 'tag',
-    field: 'entity',
-    span: 'all',
-    limit: 100,
-    show: groups =>
-      groups.map(one => ({
-        individual_request_tag: one.fields.entity,
-        log_count: one.requests,
-        total_spend: dollars(one.costNanoUsd),
-        unpriced_requests: one.unpricedRequests,
-      })),
-  },
-  {
-    path: '/global/spend/tags',
-    operationId: 'listGlobalTagSpend',
-    summary: 'What was spent for each tag',
-    answer: reference('GlobalTagSpend'),
-    scope: 'tag',
-    field: 'entity',
-    span: 'month',
-    limit: 100,
-    show: groups => ({
-      spend_per_tag: groups.map(one => ({
-        name: one.fields.entity,
-        spend: dollars(one.costNanoUsd),
-        log_count: one.requests,
-      })),
-    }),
-  },
-  {
-    path: '/global/spend/all_tag_names',
-    operationId: 'listTagNames',
-    summary: 'The tags of calls',
-    answer: reference('TagNames'),
-    scope: 'tag',
-    field: 'entity',
-    span: 'all',
-    limit: rowsMax,
-    show: groups => ({ tag_names: groups.map(one => one.fields.entity).toSorted() }),
-  },
-  {
-    path: '/global/spend/keys',
-    operationId: 'listGlobalKeySpend',
-    summary: 'The keys that have spent most',
-    answer: reference('GlobalKeySpendList'),
-    scope: 'key',
-    field: 'key_id',
-    span: 'month',
-    limit: 10,
-    show: forKeys((one, key) => ({
-      api_key: key?.hash ?? one.fields.key_id,
-      token_id: one.fields.key_id,
-      key_name: key?.hint ?? null,
-      key_alias: key?.alias ?? null,
-      total_spend: dollars(one.costNanoUsd),
-    })),
-  },
-  {
-    path: '/global/spend/models',
-    operationId: 'listGlobalModelSpend',
-    summary: 'The models for which most was spent',
-    answer: reference('GlobalModelSpendList'),
-    scope: 'total',
-    field: 'model',
-    span: 'month',
-    limit: 10,
-    show: groups => groups.map(one => ({ model: one.fields.model, total_spend: dollars(one.costNanoUsd) })),
-  },
-  {
-    path: '/global/spend/provider',
-    operationId: 'listGlobalProviderSpend',
-    summary: 'What was spent at each provider',
-    answer: reference('GlobalProviderSpendList'),
-    scope: 'total',
-    field: 'provider',
-    span: 'month',
-    limit: 100,
-    show: groups =>
-      named(groups, 'provider').map(one => ({ provider: one.fields.provider, spend: dollars(one.costNanoUsd) })),
-  },
-]
-
-const spendOf = (one: UsageGroup): object => ({
+const spendOf = (one: UsageGroup) => ({
   spend: dollars(one.costNanoUsd),
   total_tokens: one.inputTokens + one.outputTokens,
   api_requests: one.requests,
   unpriced_requests: one.unpricedRequests,
 })
 
-const totalsEndpoint = (list: TotalsList): Endpoint => {
-  const schema = z.strictObject({ ...spanFields(), limit: limitField().default(list.limit) })
-  return {
+function totalsEndpoint<S extends Schema>(list: TotalsList<S>): Endpoint {
+  const schema = lazy(() => z.strictObject({ ...spanFields(), limit: limitField().default(list.limit) }))
+  return jsonEndpoint(list.answer, {
     method: 'GET',
     paths: [list.path],
     auth: 'key',
@@ -187,10 +136,9 @@ const totalsEndpoint = (list: TotalsList): Endpoint => {
       summary: `${list.summary}; a key sees its own`,
       tag: 'Spend',
       query: { ...daySpanDoc, ...limitDoc(list.limit) },
-      success: json(list.answer),
     },
     async handle(request, services, caller) {
-      const query = readQuery(request, schema)
+      const query = readQuery(request, schema())
       const span = totalsSpan(query, services, list.span)
       // Totals of all days are kept in order; for some days, those that spent most are chosen first.
       const topQuery = { ...span, scope: list.scope, field: list.field, most: query.limit }
@@ -204,9 +152,9 @@ const totalsEndpoint = (list: TotalsList): Endpoint => {
         order: 'cost',
         limit: query.limit,
       })
-      return jsonAnswer(await list.show(groups, services))
+      return list.show(groups, services)
     },
-  }
+  })
 }
 
 type SpanQuery = Parameters<typeof daySpanOf>[0]
@@ -216,7 +164,7 @@ function totalsSpan(query: SpanQuery, services: Services, usual: 'all' | 'month'
   return daySpanOf(query, services.clock.epochMs())
 }
 
-const globalSpend: Endpoint = {
+const globalSpend: Endpoint = jsonEndpoint(globalSpendSchema, {
   method: 'GET',
   paths: ['/global/spend'],
   auth: 'key',
@@ -224,17 +172,16 @@ const globalSpend: Endpoint = {
     operationId: 'getGlobalSpend',
     summary: 'What was spent since the oldest day that is kept; a key sees its own',
     tag: 'Spend',
-    success: json(reference('GlobalSpend')),
   },
   async handle(_request, services, caller) {
     const [sum] = await spentOn(services, caller!, { ...allDays, groups: [] })
-    return jsonAnswer({
+    return {
       spend: dollars(sum?.costNanoUsd ?? 0n),
       max_budget: null,
       unpriced_requests: sum?.unpricedRequests ?? 0,
-    })
+    }
   },
-}
+})
 
 const spentOn = (
   services: Services,
@@ -242,7 +189,7 @@ const spentOn = (
   query: DaySpan & { readonly groups: readonly (UsageField | 'day')[] },
 ): Promise<UsageGroup[]> => usageFor(services, caller, { ...query, scope: 'total', order: 'day', limit: 50_000 })
 
-const globalSpendLogs: Endpoint = {
+const globalSpendLogs: Endpoint = jsonEndpoint(dailySpendListSchema, {
   method: 'GET',
   paths: ['/global/spend/logs'],
   auth: 'key',
@@ -251,15 +198,14 @@ const globalSpendLogs: Endpoint = {
     summary: 'What was spent on each day, oldest first; a key sees its own',
     tag: 'Spend',
     query: daySpanDoc,
-    success: json(reference('DailySpendList')),
   },
   async handle(request, services, caller) {
     const query = readQuery(request, z.strictObject(spanFields()))
     const span = daySpanOf(query, services.clock.epochMs())
     const days = await spentOn(services, caller!, { ...span, groups: ['day'] })
-    return jsonAnswer(days.toReversed().map(one => ({ date: dayText(one.day), spend: dollars(one.costNanoUsd) })))
+    return days.toReversed().map(one => ({ date: dayText(one.day), spend: dollars(one.costNanoUsd) }))
   },
-}
+})
 
 const teamRowsMax = 50_000
 /** Of very many teams those that spent most are listed, and the others in one line. */
@@ -276,7 +222,7 @@ function otherTeams(days: readonly UsageGroup[], listed: readonly UsageGroup[]):
   })
 }
 
-const globalSpendTeams: Endpoint = {
+const globalSpendTeams: Endpoint = jsonEndpoint(globalTeamSpendSchema, {
   method: 'GET',
   paths: ['/global/spend/teams'],
   auth: 'key',
@@ -285,7 +231,6 @@ const globalSpendTeams: Endpoint = {
     summary: 'What each team has spent, by day and in all; a key sees its own',
     tag: 'Spend',
     query: daySpanDoc,
-    success: json(reference('GlobalTeamSpend')),
   },
   async handle(request, services, caller) {
     const query = readQuery(request, z.strictObject(spanFields()))
@@ -299,7 +244,7 @@ const globalSpendTeams: Endpoint = {
     })
     const isCut = (topSpenders?.entities.length ?? 0) >= teamsMax
     const days = isCut ? await spentOn(services, caller!, { ...span, groups: ['day'] }) : []
-    const teams = [...named(groups, 'team_id'), ...otherTeams(days, groups)]
+    const teams = [...withName(groups, 'team_id'), ...otherTeams(days, groups)]
     const byTeam = Map.groupBy(teams, one => one.fields.team_id)
     const aliases = await teamAliases(services, byTeam.keys())
     const totals = [...byTeam].map(([team_id, rows]) => ({
@@ -308,16 +253,16 @@ const globalSpendTeams: Endpoint = {
       total_spend: dollars(rows.reduce((sum, one) => sum + one.costNanoUsd, 0n)),
     }))
     const byDay = [...Map.groupBy(teams, one => one.day)].toReversed()
-    return jsonAnswer({
+    return {
       daily_spend: byDay.map(([day, rows]) => ({
         date: dayText(day),
         ...Object.fromEntries(rows.map(one => [one.fields.team_id, dollars(one.costNanoUsd)])),
       })),
       teams: [...byTeam.keys()],
       total_spend_per_team: totals.toSorted((a, b) => b.total_spend - a.total_spend),
-    })
+    }
   },
-}
+})
 
 const endUsersBody = lazy(() =>
   z.strictObject({
@@ -326,10 +271,11 @@ const endUsersBody = lazy(() =>
     endTime: spanFields().end_date.nullish().describe('The last day, included; absent = today.'),
   }),
 )
+
 const endUsersMax = 100
 
 /** POST as in LiteLLM, whose fields are in a body; it changes nothing. */
-const globalSpendEndUsers: Endpoint = {
+const globalSpendEndUsers: Endpoint = jsonEndpoint(globalEndUserSpendListSchema, {
   method: 'POST',
   paths: ['/global/spend/end_users'],
   auth: 'key',
@@ -339,41 +285,156 @@ const globalSpendEndUsers: Endpoint = {
     tag: 'Spend',
     request: endUsersBody,
     requestOptional: true,
-    success: json(reference('GlobalEndUserSpendList')),
     failures: [403],
   },
   async handle(request, services, caller) {
-    const { api_key: named, startTime: start, endTime: end } = await readJsonAs(request, endUsersBody())
+    const { api_key: keyName, startTime: start, endTime: end } = await readJsonAs(request, endUsersBody())
     const span = daySpanOf({ start_date: start ?? undefined, end_date: end ?? undefined }, services.clock.epochMs(), {
       start: ['body', 'startTime'],
       end: ['body', 'endTime'],
     })
     const topQuery = { ...span, scope: 'customer', field: 'entity', most: endUsersMax } as const
-    const topSpenders = named ? null : await topSpendersFor(services, caller!, topQuery)
+    const topSpenders = keyName ? null : await topSpendersFor(services, caller!, topQuery)
     const groups = await usageFor(services, caller!, {
       ...span,
       scope: 'customer',
       where: {
         ...(topSpenders && { entity: topSpenders.entities }),
-        ...(named && { key_id: [await keyIdOf(services, named)] }),
+        ...(keyName && { key_id: [await keyIdOf(services, keyName)] }),
       },
       groups: ['entity'],
       order: 'cost',
       limit: endUsersMax,
     })
-    return jsonAnswer(
-      groups.map(one => ({
-        end_user: one.fields.entity,
-        total_count: one.requests,
-        total_spend: dollars(one.costNanoUsd),
-      })),
-    )
+    return groups.map(one => ({
+      end_user: one.fields.entity,
+      total_count: one.requests,
+      total_spend: dollars(one.costNanoUsd),
+    }))
   },
-}
+})
+
+const totals: readonly Endpoint[] = [
+  totalsEndpoint({
+    path: '/spend/keys',
+    operationId: 'listKeySpend',
+    summary: 'What each key has spent',
+    answer: keySpendListSchema,
+    scope: 'key',
+    field: 'key_id',
+    span: 'all',
+    limit: 100,
+    show: forKeys((one, key) => ({
+      token: key?.hash ?? null,
+      token_id: one.fields.key_id,
+      key_name: key?.hint ?? null,
+      key_alias: key?.alias ?? null,
+      user_id: key?.userId ?? null,
+      team_id: key?.teamId ?? null,
+      ...spendOf(one),
+    })),
+  }),
+  totalsEndpoint({
+    path: '/spend/users',
+    operationId: 'listUserSpend',
+    summary: 'What each user has spent',
+    answer: userSpendListSchema,
+    scope: 'key',
+    field: 'user_id',
+    span: 'all',
+    limit: 100,
+    show: groups => withName(groups, 'user_id').map(one => ({ user_id: one.fields.user_id, ...spendOf(one) })),
+  }),
+  totalsEndpoint({
+    path: '/spend/tags',
+    operationId: 'listTagSpend',
+    summary: 'What was spent for each tag; a call with several tags counts in each',
+    answer: tagSpendListSchema,
+    scope: 'tag',
+    field: 'entity',
+    span: 'all',
+    limit: 100,
+    show: groups =>
+      groups.map(one => ({
+        individual_request_tag: one.fields.entity,
+        log_count: one.requests,
+        total_spend: dollars(one.costNanoUsd),
+        unpriced_requests: one.unpricedRequests,
+      })),
+  }),
+  totalsEndpoint({
+    path: '/global/spend/tags',
+    operationId: 'listGlobalTagSpend',
+    summary: 'What was spent for each tag',
+    answer: globalTagSpendSchema,
+    scope: 'tag',
+    field: 'entity',
+    span: 'month',
+    limit: 100,
+    show: groups => ({
+      spend_per_tag: groups.map(one => ({
+        name: one.fields.entity,
+        spend: dollars(one.costNanoUsd),
+        log_count: one.requests,
+      })),
+    }),
+  }),
+  totalsEndpoint({
+    path: '/global/spend/all_tag_names',
+    operationId: 'listTagNames',
+    summary: 'The tags of calls',
+    answer: tagNamesSchema,
+    scope: 'tag',
+    field: 'entity',
+    span: 'all',
+    limit: rowsMax,
+    show: groups => ({ tag_names: groups.map(one => one.fields.entity).toSorted() }),
+  }),
+  totalsEndpoint({
+    path: '/global/spend/keys',
+    operationId: 'listGlobalKeySpend',
+    summary: 'The keys that have spent most',
+    answer: globalKeySpendListSchema,
+    scope: 'key',
+    field: 'key_id',
+    span: 'month',
+    limit: 10,
+    show: forKeys((one, key) => ({
+      api_key: key?.hash ?? one.fields.key_id,
+      token_id: one.fields.key_id,
+      key_name: key?.hint ?? null,
+      key_alias: key?.alias ?? null,
+      total_spend: dollars(one.costNanoUsd),
+    })),
+  }),
+  totalsEndpoint({
+    path: '/global/spend/models',
+    operationId: 'listGlobalModelSpend',
+    summary: 'The models for which most was spent',
+    answer: globalModelSpendListSchema,
+    scope: 'total',
+    field: 'model',
+    span: 'month',
+    limit: 10,
+    show: groups => groups.map(one => ({ model: one.fields.model, total_spend: dollars(one.costNanoUsd) })),
+  }),
+  totalsEndpoint({
+    path: '/global/spend/provider',
+    operationId: 'listGlobalProviderSpend',
+    summary: 'What was spent at each provider',
+    answer: globalProviderSpendListSchema,
+    scope: 'total',
+    field: 'provider',
+    span: 'month',
+    limit: 100,
+    show: groups =>
+      withName(groups, 'provider').map(one => ({ provider: one.fields.provider, spend: dollars(one.costNanoUsd) })),
+  }),
+]
 
 /** `/spend/*` and `/global/spend/*`, but for the ledger itself and the report. */
 export const totalsEndpoints: readonly Endpoint[] = [
-  ...lists.map(totalsEndpoint),
+  ...totals,
   globalSpend,
   globalSpendLogs,
   globalSpendTeams,

@@ -14,12 +14,38 @@ import {
   toolResourcesField,
   toolsField,
 } from '../../assistants/fields.ts'
-import { deleteEndpoint, docUnder, retrieveEndpoint } from './common/object-endpoints.ts'
+import {
+  deleteEndpoint,
+  deleted,
+  docUnder,
+  kept,
+  metadata,
+  retrieveEndpoint,
+  sampling,
+  tools,
+} from './common/object-endpoints.ts'
 import type { ObjectPath } from './common/object-endpoints.ts'
 import { ownerOf, storingIdOf } from '../../core/caller.ts'
 import { pathsOf } from './common/paths.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { reference } from '../openapi/schema.ts'
+import { anyObject, named, nullable, pageOf, shape, text } from '../openapi/schema.ts'
+
+const assistantSchema = named('Assistant', () =>
+  shape({
+    ...kept('assistant'),
+    name: nullable(text),
+    description: nullable(text),
+    model: text,
+    instructions: nullable(text),
+    tools,
+    tool_resources: nullable(anyObject),
+    metadata,
+    ...sampling,
+  }),
+)
+
+const assistantListSchema = named('AssistantList', () => pageOf(assistantSchema))
+const deletedAssistantSchema = named('DeletedAssistant', () => deleted('assistant'))
 
 const assistantFields = lazy(() => ({
   name: z.string().max(256).nullish(),
@@ -30,6 +56,7 @@ const assistantFields = lazy(() => ({
   metadata: metadataField(),
   ...samplingFields(),
 }))
+
 const createBody = lazy(() => z.strictObject({ model: modelField(), ...assistantFields() }))
 const modifyBody = lazy(() => z.strictObject({ model: modelField().optional(), ...assistantFields() }))
 
@@ -44,7 +71,7 @@ const create: Endpoint = {
     {
       operationId: 'createAssistant',
       summary: 'Create an assistant on any chat model',
-      answer: reference('Assistant'),
+      answer: assistantSchema,
     },
     { request: createBody, failures: [403, 404] },
   ),
@@ -81,7 +108,7 @@ const list: Endpoint = {
     {
       operationId: 'listAssistants',
       summary: 'The assistants of this key; with the master key, all',
-      answer: reference('AssistantList'),
+      answer: assistantListSchema,
     },
     { query: pageParameters },
   ),
@@ -103,7 +130,7 @@ const modify: Endpoint = {
     {
       operationId: 'updateAssistant',
       summary: 'Change an assistant; only the fields sent change',
-      answer: reference('Assistant'),
+      answer: assistantSchema,
     },
     { request: modifyBody, requestOptional: true, failures: [403] },
   ),
@@ -129,11 +156,11 @@ const modify: Endpoint = {
 export const assistantEndpoints: readonly Endpoint[] = [
   list,
   create,
-  retrieveEndpoint(one, { operationId: 'getAssistant', summary: 'An assistant', answer: reference('Assistant') }),
+  retrieveEndpoint(one, { operationId: 'getAssistant', summary: 'An assistant', answer: assistantSchema }),
   modify,
   deleteEndpoint(one, {
     operationId: 'deleteAssistant',
     summary: 'Delete an assistant; its threads and runs stay',
-    answer: reference('DeletedAssistant'),
+    answer: deletedAssistantSchema,
   }),
 ]

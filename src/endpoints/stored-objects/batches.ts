@@ -13,9 +13,68 @@ import { aboutObject, deploymentOf, findRecord, isIntent, notFound, upstreamPath
 import { findInputFile, listedBatch, startBatch, startedBatch } from '../../files/start-batch.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { checkJson, readQuery } from '../common/checked-input.ts'
-import { json, reference } from '../openapi/schema.ts'
+import {
+  anyObject,
+  constant,
+  integer,
+  json,
+  listOf,
+  named,
+  nullable,
+  oneOf,
+  pageOf,
+  shape,
+  text,
+  unixSeconds,
+} from '../openapi/schema.ts'
 import { pathsOf } from './common/paths.ts'
 import { lazy } from '../../lib/lazy.ts'
+
+const batchSchema = named('Batch', () =>
+  shape(
+    {
+      id: text,
+      object: constant('batch'),
+      status: oneOf(
+        'validating',
+        'failed',
+        'in_progress',
+        'finalizing',
+        'completed',
+        'expired',
+        'cancelling',
+        'cancelled',
+      ),
+      input_file_id: text,
+    },
+    {
+      endpoint: text,
+      model: nullable(text),
+      completion_window: text,
+      output_file_id: nullable(text),
+      error_file_id: nullable(text),
+      errors: nullable(shape({}, { object: text, data: listOf(anyObject) })),
+      created_at: unixSeconds,
+      in_progress_at: nullable(unixSeconds),
+      expires_at: nullable(unixSeconds),
+      finalizing_at: nullable(unixSeconds),
+      completed_at: nullable(unixSeconds),
+      failed_at: nullable(unixSeconds),
+      expired_at: nullable(unixSeconds),
+      cancelling_at: nullable(unixSeconds),
+      cancelled_at: nullable(unixSeconds),
+      request_counts: nullable(shape({ total: integer, completed: integer, failed: integer })),
+      usage: nullable(anyObject),
+      metadata: nullable(anyObject),
+    },
+  ),
+)
+
+const deletedBatchSchema = named('DeletedBatch', () =>
+  shape({ id: text, object: constant('batch'), deleted: constant(true) }),
+)
+
+const batchListSchema = named('BatchList', () => pageOf(batchSchema, nullable(text)))
 
 const doc = (more: Omit<EndpointDoc, 'tag'>): EndpointDoc => ({
   tag: 'Batches',
@@ -43,7 +102,7 @@ const create: Endpoint = {
   doc: doc({
     operationId: 'createBatch',
     summary: 'Run the requests of a file that was sent with the purpose `batch`',
-    success: json(reference('Batch')),
+    success: json(batchSchema),
     request: createBody,
   }),
   handle(request, services, caller) {
@@ -101,7 +160,7 @@ const retrieve: Endpoint = {
   doc: doc({
     operationId: 'getBatch',
     summary: 'A batch, as its upstream sees it now',
-    success: json(reference('Batch')),
+    success: json(batchSchema),
   }),
   handle: (request, services, caller) =>
     aboutBatch({ request, services, caller: caller! }, '/v1/batches/{batch_id}', (record, call) =>
@@ -116,7 +175,7 @@ const cancel: Endpoint = {
   doc: doc({
     operationId: 'cancelBatch',
     summary: 'Cancel a batch that has not ended',
-    success: json(reference('Batch')),
+    success: json(batchSchema),
   }),
   handle: (request, services, caller) =>
     aboutBatch({ request, services, caller: caller! }, '/v1/batches/{batch_id}/cancel', async (record, call) => {
@@ -139,7 +198,7 @@ const remove: Endpoint = {
   doc: doc({
     operationId: 'deleteBatch',
     summary: 'Forget a batch that has ended; its files stay, and its upstream is not asked',
-    success: json(reference('DeletedBatch')),
+    success: json(deletedBatchSchema),
   }),
   handle: (request, services, caller) =>
     services.callObjects(request, caller!, {
@@ -163,6 +222,7 @@ const remove: Endpoint = {
 const listQuery = lazy(() =>
   z.object({ after: z.string().optional(), limit: z.coerce.number().int().min(1).max(100).default(20) }),
 )
+
 /** Requests to upstreams at once, for one list. */
 const parallelRequestsMax = 8
 
@@ -177,7 +237,7 @@ const list: Endpoint = {
       after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
       limit: { schema: { type: 'integer', default: 20, minimum: 1, maximum: 100 }, description: 'Batches a page.' },
     },
-    success: json(reference('BatchList')),
+    success: json(batchListSchema),
   }),
   handle: (request, services, caller) =>
     services.callObjects(request, caller!, {

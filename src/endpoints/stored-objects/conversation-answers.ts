@@ -6,26 +6,96 @@ import { checkModel } from '../../assistants/objects.ts'
 import { reserveAnswer } from '../../conversations/answer.ts'
 import { attachmentType, attachmentTypes } from '../../conversations/attachments.ts'
 import { promptOf } from '../../conversations/prompt.ts'
-import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Attachment, Conversation, ConversationMessage, NewAttachment } from '../../core/objects/conversations.ts'
 import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../../core/errors.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { absent } from '../common/answers.ts'
-import { withBody, withQuery } from '../common/json-endpoint.ts'
+import { jsonEndpoint, withBody, withQuery } from '../common/json-endpoint.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { bytes, json, reference } from '../openapi/schema.ts'
+import {
+  boolean,
+  bytes,
+  constant,
+  dateTime,
+  either,
+  integer,
+  listOf,
+  mapOf,
+  named,
+  nullable,
+  number,
+  oneOf,
+  open,
+  shape,
+  text,
+} from '../openapi/schema.ts'
 import {
   conversationPath,
+  conversationReference,
   conversationTag as tag,
   currentMessage,
   foundConversation,
   isRunning,
   newId,
-  conversationReference,
   shownMessage,
 } from './common/conversations.ts'
+
+const toolCalls = listOf(shape({ name: text, arguments: text }))
+const sources = listOf(shape({ url: text, title: text }))
+
+/** Of a question the text alone; the others are facts of an answer, known as it goes on. */
+const content = shape(
+  { text },
+  {
+    attachments: listOf(shape({ id: text, name: text, media_type: text, bytes: integer })),
+    model: text,
+    group: text,
+    thinking: text,
+    tool_calls: toolCalls,
+    sources,
+    finish_reason: nullable(text),
+    input_tokens: nullable(integer),
+    output_tokens: nullable(integer),
+    cost: nullable(number),
+    duration_ms: nullable(integer),
+    first_token_ms: nullable(integer),
+    cached: boolean,
+    guardrails: listOf(shape({ name: text, verdict: text, found: mapOf(integer) })),
+    dropped_params: listOf(text),
+    error: nullable(shape({ code: text, message: text }, { retry_at: dateTime })),
+    call_id: nullable(text),
+  },
+)
+
+/** A question or an answer of a conversation. */
+export const conversationMessageSchema = named('ConversationMessage', () =>
+  shape({
+    id: text,
+    parent_id: nullable(text),
+    role: oneOf('user', 'assistant'),
+    status: oneOf('running', 'stopping', 'completed', 'stopped', 'failed'),
+    created_at: dateTime,
+    content: open(content),
+    problem: nullable(text),
+  }),
+)
+
+const conversationAnswersSchema = named('ConversationAnswers', () =>
+  shape({
+    message: conversationMessageSchema,
+    answers: listOf(conversationMessageSchema),
+  }),
+)
+
+const conversationEventSchema = named('ConversationEvent', () =>
+  either(
+    conversationMessageSchema,
+    constant('[DONE]'),
+    shape({}, { text, thinking: text, tool_calls: toolCalls, sources }),
+  ),
+)
 
 const titleLengthMax = 80
 /** How often an answer that another replica works on is looked up. */
@@ -151,7 +221,7 @@ function readAttachments(
 const storedMessages = ({ services, request }: EndpointContext, conversation: Conversation) =>
   services.conversations.messages(conversation, size => request.body.hold(size))
 
-const ask: Endpoint = {
+const ask: Endpoint = jsonEndpoint(conversationAnswersSchema, {
   method: 'POST',
   paths: [`${conversationPath}/messages`],
   auth: 'key',
@@ -160,10 +230,9 @@ const ask: Endpoint = {
     operationId: 'createConversationMessage',
     summary: 'Ask: the answers are made in the background, and can be followed as they come',
     request: answersBody,
-    success: json(reference('ConversationAnswers')),
     failures: [403, 409],
   },
-  async handle(request, services, caller): Promise<Answer> {
+  async handle(request, services, caller) {
     const given = await readJsonAs(request, answersBody(), services.current.settings.bodyBytesMax)
     const { parent_id: parentId, text } = given
     if (text === '' && given.attachments.length === 0)
@@ -188,9 +257,9 @@ const ask: Endpoint = {
       content: { text, ...(named.length > 0 && { attachments: named }) },
     }
     const answers = await start(all, { conversation, messages, question, attachments: added, models: given.models })
-    return jsonAnswer({ message: shownMessage(question), answers: answers.map(shownMessage) })
+    return { message: shownMessage(question), answers: answers.map(shownMessage) }
   },
-}
+})
 
 async function messageOf(context: EndpointContext): Promise<ConversationMessage> {
   const { request, services } = context
@@ -206,7 +275,7 @@ const answerAgain = withBody(
     paths: [`${conversationPath}/messages/{message_id}/answers`],
     auth: 'key',
     tag,
-    answer: reference('ConversationAnswers'),
+    answer: conversationAnswersSchema,
     operationId: 'createConversationAnswers',
     summary: 'Answer a question again, by the same model or another',
     failures: [403, 409],
@@ -230,7 +299,7 @@ const stop = withQuery(nothing, {
   paths: [`${conversationPath}/messages/{message_id}/stop`],
   auth: 'key',
   tag,
-  answer: reference('ConversationMessage'),
+  answer: conversationMessageSchema,
   operationId: 'stopConversationAnswer',
   summary: 'Stop an answer; what has come of it is kept',
   async handle(_, context) {
@@ -269,7 +338,7 @@ const follow: Endpoint = {
     tag,
     operationId: 'followConversationAnswer',
     summary: 'An answer as it comes: the message so far, its further pieces, and the message at its end',
-    success: { 'text/event-stream': { $ref: '#/components/schemas/ConversationEvent' } },
+    success: { 'text/event-stream': conversationEventSchema },
     headers: ['x-request-id'],
   },
   async handle(request, services, caller): Promise<Answer> {

@@ -7,17 +7,69 @@ import { absent, cursorField, nextCursor, pageOf } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import {
   conversationPath,
-  conversationsPath,
+  conversationReference,
   conversationTag as tag,
+  conversationsPath,
   currentMessage,
   foundConversation,
   newId,
   ownerOf,
-  conversationReference,
   shownConversation,
   shownMessage,
 } from './common/conversations.ts'
-import { reference } from '../openapi/schema.ts'
+import { dateTime, integer, listOf, named, nullable, number, oneOf, shape, text } from '../openapi/schema.ts'
+import { conversationMessageSchema } from './conversation-answers.ts'
+
+const settings = shape(
+  {},
+  {
+    system_prompt: text,
+    temperature: number,
+    top_p: number,
+    max_tokens: integer,
+    reasoning_effort: text,
+    thinking_mode: oneOf('on', 'off'),
+  },
+)
+
+const conversation = {
+  id: text,
+  title: text,
+  settings,
+  current_message_id: nullable(text),
+  version: integer,
+  created_at: dateTime,
+  updated_at: dateTime,
+  expires_at: nullable(dateTime),
+  problem: nullable(text),
+}
+
+const conversationSchema = named('Conversation', () => shape(conversation))
+
+const conversationListSchema = named('ConversationList', () =>
+  shape({
+    data: listOf(shape({ ...conversation, excerpt: nullable(text) })),
+    next_cursor: nullable(text),
+  }),
+)
+
+const conversationWithMessagesSchema = named('ConversationWithMessages', () =>
+  shape({ ...conversation, messages: listOf(conversationMessageSchema) }),
+)
+
+const deletedConversationsSchema = named('DeletedConversations', () => shape({ deleted: integer }))
+
+const exportedConversationSchema = named('ExportedConversation', () =>
+  shape({ conversation: conversationSchema }, { messages: listOf(conversationMessageSchema), markdown: text }),
+)
+
+const chatSettingsSchema = named('ChatSettings', () =>
+  shape({
+    retention_days: nullable(integer),
+    retention_days_max: nullable(number),
+    storing_problem: nullable(text),
+  }),
+)
 
 const settingsFields = lazy(() =>
   z.strictObject({
@@ -29,6 +81,7 @@ const settingsFields = lazy(() =>
     thinking_mode: z.enum(['on', 'off']).optional(),
   }),
 )
+
 const title = lazy(() => z.string().max(200))
 const nothing = lazy(() => z.strictObject({}))
 
@@ -44,7 +97,7 @@ const list = withQuery(
     paths: [conversationsPath],
     auth: 'key',
     tag,
-    answer: reference('ConversationList'),
+    answer: conversationListSchema,
     operationId: 'listConversations',
     summary: "The caller's conversations, latest first; a search may end early, and goes on at `next_cursor`",
     async handle({ search, limit, cursor }, { services, caller }) {
@@ -63,7 +116,7 @@ const create = withBody(
     paths: [conversationsPath],
     auth: 'key',
     tag,
-    answer: reference('Conversation'),
+    answer: conversationSchema,
     operationId: 'createConversation',
     summary: 'Begin a conversation',
     async handle(given, { services, caller }) {
@@ -80,7 +133,7 @@ const get = withQuery(nothing, {
   paths: [conversationPath],
   auth: 'key',
   tag,
-  answer: reference('ConversationWithMessages'),
+  answer: conversationWithMessagesSchema,
   operationId: 'getConversation',
   summary: 'A conversation with the tree of its messages',
   async handle(_, context) {
@@ -106,7 +159,7 @@ const change = withBody(
     paths: [conversationPath],
     auth: 'key',
     tag,
-    answer: reference('Conversation'),
+    answer: conversationSchema,
     operationId: 'updateConversation',
     summary: 'Rename a conversation, change how it is answered, or which branch is shown',
     failures: [409],
@@ -125,7 +178,7 @@ const remove = withQuery(nothing, {
   paths: [conversationPath],
   auth: 'key',
   tag,
-  answer: reference('DeletedConversations'),
+  answer: deletedConversationsSchema,
   operationId: 'deleteConversation',
   summary: 'Delete a conversation; answers under way end',
   async handle(_, { request, services, caller }) {
@@ -140,7 +193,7 @@ const removeAll = withQuery(nothing, {
   paths: [conversationsPath],
   auth: 'key',
   tag,
-  answer: reference('DeletedConversations'),
+  answer: deletedConversationsSchema,
   operationId: 'deleteConversations',
   summary: "Delete all of the caller's conversations",
   handle: async (_, { services, caller }) => ({ deleted: await services.conversations.deleteAll(ownerOf(caller)) }),
@@ -159,7 +212,7 @@ const preferences = withQuery(nothing, {
   paths: ['/chat/settings'],
   auth: 'key',
   tag,
-  answer: reference('ChatSettings'),
+  answer: chatSettingsSchema,
   operationId: 'getChatSettings',
   summary: "How long the caller's conversations are kept",
   handle: (_, context) => shownPreferences(context),
@@ -172,7 +225,7 @@ const changePreferences = withBody(
     paths: ['/chat/settings'],
     auth: 'key',
     tag,
-    answer: reference('ChatSettings'),
+    answer: chatSettingsSchema,
     operationId: 'updateChatSettings',
     summary: "Change how long the caller's conversations are kept after their last message; null = until deleted",
     async handle({ retention_days: days }, context) {
@@ -188,7 +241,7 @@ const exported = withQuery(
     paths: [`${conversationPath}/export`],
     auth: 'key',
     tag,
-    answer: reference('ExportedConversation'),
+    answer: exportedConversationSchema,
     operationId: 'exportConversation',
     summary: 'A conversation to keep elsewhere: the whole tree as JSON, or the branch shown as Markdown',
     async handle({ format }, context) {

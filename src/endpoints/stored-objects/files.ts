@@ -22,9 +22,42 @@ import {
 } from '../../files/objects.ts'
 import { sendFile, upstreamFor } from '../../files/send-file.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { bytes, json, reference } from '../openapi/schema.ts'
+import {
+  bytes,
+  constant,
+  described,
+  integer,
+  json,
+  named,
+  nullable,
+  pageOf,
+  shape,
+  text,
+  unixSeconds,
+} from '../openapi/schema.ts'
 import { pathsOf } from './common/paths.ts'
 import { lazy } from '../../lib/lazy.ts'
+
+const fileSchema = named('File', () =>
+  shape(
+    {
+      id: text,
+      object: constant('file'),
+      bytes: nullable(integer),
+      created_at: unixSeconds,
+      filename: text,
+      purpose: text,
+      status: described('`uploaded`, `processed` or `error`, or a word of the upstream.', text),
+    },
+    { expires_at: nullable(unixSeconds), status_details: nullable(text) },
+  ),
+)
+
+const fileListSchema = named('FileList', () => pageOf(fileSchema))
+
+const deletedFileSchema = named('DeletedFile', () =>
+  shape({ id: text, object: constant('file'), deleted: constant(true) }),
+)
 
 /** Statuses of every call of an upstream about a file; 409 = its upstream is no longer configured. */
 const failures = [400, 403, 404, 408, 409, 502]
@@ -45,7 +78,7 @@ const create: Endpoint = {
   doc: doc({
     operationId: 'createFile',
     summary: 'Send a file to an upstream; the lines of a batch are checked and name models as everywhere',
-    success: json(reference('File')),
+    success: json(fileSchema),
     requestType: 'multipart/form-data',
     request: {
       type: 'object',
@@ -94,6 +127,7 @@ const list: Endpoint = {
     tag: 'Files',
     operationId: 'listFiles',
     summary: 'The files of this key; with the master key, all',
+    success: json(fileListSchema),
     query: {
       after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
       limit: {
@@ -103,7 +137,6 @@ const list: Endpoint = {
       order: { schema: { enum: ['asc', 'desc'], default: 'desc' }, description: 'By the time of creation.' },
       purpose: { schema: { type: 'string' }, description: 'Only files with this purpose.' },
     },
-    success: json(reference('FileList')),
   },
   async handle(request, services, caller) {
     const query = readQuery(request, listQuery())
@@ -165,7 +198,7 @@ const retrieve: Endpoint = {
   doc: doc({
     operationId: 'getFile',
     summary: 'A file, as its upstream sees it now',
-    success: json(reference('File')),
+    success: json(fileSchema),
   }),
   handle: (request, services, caller) =>
     aboutFile({ request, services, caller: caller! }, '/v1/files/{file_id}', async ({ record, about }) => {
@@ -184,7 +217,7 @@ const remove: Endpoint = {
   doc: doc({
     operationId: 'deleteFile',
     summary: 'Delete a file at its upstream',
-    success: json(reference('DeletedFile')),
+    success: json(deletedFileSchema),
   }),
   handle: (request, services, caller) =>
     aboutFile({ request, services, caller: caller! }, '/v1/files/{file_id}', async ({ record, about }) => {

@@ -8,14 +8,70 @@ import type { Endpoint } from '../../core/endpoint.ts'
 import { findObject } from '../../assistants/objects.ts'
 import { deleteObject, listObjects, pageParameters, readAssistantJson } from './common/object-requests.ts'
 import { metadataField, toolResourcesField } from '../../assistants/fields.ts'
-import { deleteEndpoint, docUnder, findThread, metadataEndpoint, retrieveEndpoint } from './common/object-endpoints.ts'
+import {
+  deleteEndpoint,
+  deleted,
+  docUnder,
+  findThread,
+  kept,
+  metadata,
+  metadataEndpoint,
+  retrieveEndpoint,
+} from './common/object-endpoints.ts'
 import type { ObjectPath } from './common/object-endpoints.ts'
 import { pathsOf } from './common/paths.ts'
 import { messageBody, newMessage } from '../../assistants/message-object.ts'
 import { threadFields, workId } from '../../assistants/run-object.ts'
 import { appendToThread, newThread } from '../../assistants/thread-object.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { reference } from '../openapi/schema.ts'
+import {
+  anyObject,
+  constant,
+  either,
+  listOf,
+  named,
+  nullable,
+  oneOf,
+  pageOf,
+  shape,
+  text,
+  unixSeconds,
+} from '../openapi/schema.ts'
+
+const textPart = shape({ type: constant('text'), text: shape({ value: text, annotations: listOf(anyObject) }) })
+const imagePart = shape({ type: constant('image_url'), image_url: shape({ url: text }, { detail: text }) })
+const refusalPart = shape({ type: constant('refusal'), refusal: text })
+
+const deletedThreadSchema = named('DeletedThread', () => deleted('thread'))
+
+/** A message of a thread. */
+export const threadMessageSchema = named('ThreadMessage', () =>
+  shape({
+    ...kept('thread.message'),
+    thread_id: text,
+    status: oneOf('in_progress', 'incomplete', 'completed'),
+    incomplete_details: nullable(
+      shape({ reason: oneOf('content_filter', 'max_tokens', 'run_cancelled', 'run_expired', 'run_failed') }),
+    ),
+    completed_at: nullable(unixSeconds),
+    incomplete_at: nullable(unixSeconds),
+    role: oneOf('user', 'assistant'),
+    content: listOf(either(textPart, imagePart, refusalPart)),
+    assistant_id: nullable(text),
+    run_id: nullable(text),
+    attachments: listOf(anyObject),
+    metadata,
+  }),
+)
+
+/** A thread. */
+export const threadSchema = named('Thread', () =>
+  shape({ ...kept('thread'), metadata, tool_resources: nullable(anyObject) }),
+)
+
+const threadListSchema = named('ThreadList', () => pageOf(threadSchema))
+const threadMessageListSchema = named('ThreadMessageList', () => pageOf(threadMessageSchema))
+const deletedThreadMessageSchema = named('DeletedThreadMessage', () => deleted('thread.message'))
 
 const createBody = lazy(() => z.strictObject(threadFields()))
 const modifyThreadBody = lazy(() => z.strictObject({ metadata: metadataField(), tool_resources: toolResourcesField() }))
@@ -28,7 +84,7 @@ const create: Endpoint = {
   auth: 'key',
   takesRequest: true,
   doc: doc(
-    { operationId: 'createThread', summary: 'Create a thread', answer: reference('Thread') },
+    { operationId: 'createThread', summary: 'Create a thread', answer: threadSchema },
     { request: createBody, requestOptional: true },
   ),
   async handle(request, services, caller) {
@@ -49,7 +105,7 @@ const list: Endpoint = {
     {
       operationId: 'listThreads',
       summary: 'The threads of this key; with the master key, all',
-      answer: reference('ThreadList'),
+      answer: threadListSchema,
     },
     { query: pageParameters },
   ),
@@ -65,7 +121,7 @@ const remove: Endpoint = {
   doc: doc({
     operationId: 'deleteThread',
     summary: 'Delete a thread with its messages and runs',
-    answer: reference('DeletedThread'),
+    answer: deletedThreadSchema,
   }),
   async handle(request, services, caller) {
     const thread = await findThread(request, services, caller!)
@@ -91,7 +147,7 @@ const addMessage: Endpoint = {
   auth: 'key',
   takesRequest: true,
   doc: doc(
-    { operationId: 'createThreadMessage', summary: 'Add a message to a thread', answer: reference('ThreadMessage') },
+    { operationId: 'createThreadMessage', summary: 'Add a message to a thread', answer: threadMessageSchema },
     { request: messageBody },
   ),
   async handle(request, services, caller) {
@@ -112,7 +168,7 @@ const listMessages: Endpoint = {
   paths: messagePaths(''),
   auth: 'key',
   doc: doc(
-    { operationId: 'listThreadMessages', summary: 'The messages of a thread', answer: reference('ThreadMessageList') },
+    { operationId: 'listThreadMessages', summary: 'The messages of a thread', answer: threadMessageListSchema },
     {
       query: {
         ...pageParameters,
@@ -140,10 +196,10 @@ const oneMessage: ObjectPath = {
 export const threadEndpoints: readonly Endpoint[] = [
   create,
   list,
-  retrieveEndpoint(oneThread, { operationId: 'getThread', summary: 'A thread', answer: reference('Thread') }),
+  retrieveEndpoint(oneThread, { operationId: 'getThread', summary: 'A thread', answer: threadSchema }),
   metadataEndpoint(
     oneThread,
-    { operationId: 'updateThread', summary: 'Change the metadata of a thread', answer: reference('Thread') },
+    { operationId: 'updateThread', summary: 'Change the metadata of a thread', answer: threadSchema },
     modifyThreadBody,
   ),
   remove,
@@ -152,16 +208,16 @@ export const threadEndpoints: readonly Endpoint[] = [
   retrieveEndpoint(oneMessage, {
     operationId: 'getThreadMessage',
     summary: 'A message of a thread',
-    answer: reference('ThreadMessage'),
+    answer: threadMessageSchema,
   }),
   metadataEndpoint(oneMessage, {
     operationId: 'updateThreadMessage',
     summary: 'Change the metadata of a message',
-    answer: reference('ThreadMessage'),
+    answer: threadMessageSchema,
   }),
   deleteEndpoint(oneMessage, {
     operationId: 'deleteThreadMessage',
     summary: 'Delete a message of a thread',
-    answer: reference('DeletedThreadMessage'),
+    answer: deletedThreadMessageSchema,
   }),
 ]

@@ -12,9 +12,45 @@ import type { ConfiguredObject } from '../../core/objects/configured-objects.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { readJsonAs } from '../common/checked-input.ts'
-import { json, reference } from '../openapi/schema.ts'
-import { dateOf, prepareChange } from '../common/configured-change.ts'
+import { described, integer, json, listOf, named, nullable, shape, text } from '../openapi/schema.ts'
+import type { ValueOf } from '../openapi/schema.ts'
+import { changes, dateOf, prepareChange } from '../common/configured-change.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { jsonEndpoint } from '../common/json-endpoint.ts'
+
+const noneOf = described('Always empty: only models are grouped here.', listOf(text))
+
+const accessGroupSchema = named('AccessGroup', () =>
+  shape({
+    access_group_id: text,
+    access_group_name: text,
+    description: nullable(text),
+    access_model_names: listOf(text),
+    access_mcp_server_ids: noneOf,
+    access_agent_ids: noneOf,
+    assigned_team_ids: noneOf,
+    assigned_key_ids: noneOf,
+    ...changes,
+  }),
+)
+
+const accessGroupsSchema = named('AccessGroups', () => listOf(accessGroupSchema))
+
+const accessGroupInfoSchema = named('AccessGroupInfo', () =>
+  shape({ access_group: text, model_names: listOf(text), deployment_count: integer }),
+)
+
+const accessGroupInfoListSchema = named('AccessGroupInfoList', () =>
+  shape({ access_groups: listOf(accessGroupInfoSchema) }),
+)
+
+const changedAccessGroupSchema = named('ChangedAccessGroup', () =>
+  shape({ access_group: text, model_names: listOf(text), models_updated: integer }),
+)
+
+const deletedAccessGroupSchema = named('DeletedAccessGroup', () =>
+  shape({ access_group: text, models_updated: integer, message: text }),
+)
 
 const groupName = lazy(() => keyName().max(200))
 const models = lazy(() => z.array(z.string().min(1).max(500)).max(10_000))
@@ -23,13 +59,16 @@ const newBody = lazy(() => z.strictObject({ access_group: groupName(), ...namedM
 const updateBody = lazy(() => z.strictObject(namedModels()))
 /** What LiteLLM's groups hold beside models; nothing of it exists here. */
 const none = lazy(() => z.array(z.unknown()).max(0, 'must be empty: only models are grouped here').nullish())
+
 const assigned = lazy(() =>
   z
     .array(z.unknown())
     .max(0, 'must be empty: write the name of the group into the `models` of the team or key')
     .nullish(),
 )
+
 const version = lazy(() => z.number().int().min(1).nullish())
+
 const unifiedFields = lazy(() => ({
   description: z.string().max(2000).nullish(),
   access_model_names: models().nullish(),
@@ -38,7 +77,9 @@ const unifiedFields = lazy(() => ({
   assigned_team_ids: assigned(),
   assigned_key_ids: assigned(),
 }))
+
 const unifiedNew = lazy(() => z.strictObject({ access_group_name: groupName(), ...unifiedFields() }))
+
 const unifiedUpdate = lazy(() =>
   z.strictObject({ access_group_name: groupName().nullish(), ...unifiedFields(), version: version() }),
 )
@@ -121,7 +162,7 @@ function sentModels(
 }
 
 /** 409 for a name that is taken, 422 for models that do not exist. */
-const groupNew: Endpoint = {
+const groupNew: Endpoint = jsonEndpoint(changedAccessGroupSchema, {
   method: 'POST',
   paths: ['/access_group/new'],
   auth: 'admin',
@@ -130,7 +171,6 @@ const groupNew: Endpoint = {
     operationId: 'createAccessGroup',
     summary: 'Give a set of models a name, which keys and teams list as a model',
     request: newBody,
-    success: json(reference('ChangedAccessGroup')),
     failures: [403, 409],
   },
   async handle(request, services, caller) {
@@ -138,9 +178,9 @@ const groupNew: Endpoint = {
     const body = await readJsonAs(request, newBody())
     const content = { name: body.access_group, description: null, models: sentModels(services, body) }
     checkFree(services, content.name, 'access_group')
-    return jsonAnswer(changed(services, await insert(services, caller!, content)))
+    return changed(services, await insert(services, caller!, content))
   },
-}
+})
 
 const changed = (services: Services, group: ConfiguredObject) => ({
   access_group: group.name,
@@ -153,7 +193,7 @@ const groupInfoOf = (services: Services, access_group: string) => {
   return { access_group, model_names: names, deployment_count: deploymentsOf(services, names) }
 }
 
-const groupList: Endpoint = {
+const groupList: Endpoint = jsonEndpoint(accessGroupInfoListSchema, {
   method: 'GET',
   paths: ['/access_group/list'],
   auth: 'viewer',
@@ -161,27 +201,25 @@ const groupList: Endpoint = {
     tag,
     operationId: 'listAccessGroups',
     summary: 'All access groups',
-    success: json(reference('AccessGroupInfoList')),
   },
-  handle: (_request, services) =>
-    jsonAnswer({
-      access_groups: Object.keys(services.current.settings.accessGroups).map(name => groupInfoOf(services, name)),
-    }),
-}
+  handle: (_request, services) => ({
+    access_groups: Object.keys(services.current.settings.accessGroups).map(name => groupInfoOf(services, name)),
+  }),
+})
 
-const groupInfo: Endpoint = {
+const groupInfo: Endpoint = jsonEndpoint(accessGroupInfoSchema, {
   method: 'GET',
   paths: ['/access_group/{access_group}/info'],
   auth: 'viewer',
-  doc: { tag, operationId: 'getAccessGroup', summary: 'One access group', success: json(reference('AccessGroupInfo')) },
+  doc: { tag, operationId: 'getAccessGroup', summary: 'One access group' },
   handle({ params }, services) {
     const name = params.access_group!
     if (!Object.hasOwn(services.current.settings.accessGroups, name)) find(services, one => one.name === name, name)
-    return jsonAnswer(groupInfoOf(services, name))
+    return groupInfoOf(services, name)
   },
-}
+})
 
-const groupUpdate: Endpoint = {
+const groupUpdate: Endpoint = jsonEndpoint(changedAccessGroupSchema, {
   method: 'PUT',
   paths: ['/access_group/{access_group}/update'],
   auth: 'admin',
@@ -190,7 +228,6 @@ const groupUpdate: Endpoint = {
     operationId: 'updateAccessGroup',
     summary: 'Replace the models of a group',
     request: updateBody,
-    success: json(reference('ChangedAccessGroup')),
     failures: [403, 409],
   },
   async handle(request, services, caller) {
@@ -200,11 +237,11 @@ const groupUpdate: Endpoint = {
     const sent = sentModels(services, await readJsonAs(request, updateBody()))
     const description = before.body.description as string | null
     const content = { name: before.name, description, models: sent }
-    return jsonAnswer(changed(services, await replace(services, caller!, { before, content })))
+    return changed(services, await replace(services, caller!, { before, content }))
   },
-}
+})
 
-const groupDelete: Endpoint = {
+const groupDelete: Endpoint = jsonEndpoint(deletedAccessGroupSchema, {
   method: 'DELETE',
   paths: ['/access_group/{access_group}/delete'],
   auth: 'admin',
@@ -212,20 +249,19 @@ const groupDelete: Endpoint = {
     tag,
     operationId: 'deleteAccessGroup',
     summary: 'Delete a group; keys that list it lose its models',
-    success: json(reference('DeletedAccessGroup')),
     failures: [403, 409],
   },
   async handle({ params }, services, caller) {
     await prepareChange(services)
     const found = find(services, one => one.name === params.access_group, params.access_group!)
     await services.configured.delete(found, actorOf(caller!))
-    return jsonAnswer({
+    return {
       access_group: found.name,
       models_updated: deploymentsOf(services, modelsOf(found)),
       message: `Access group '${found.name}' deleted successfully`,
-    })
+    }
   },
-}
+})
 
 const unifiedPaths = (tail = '') => ['/v1/access_group', '/v1/unified_access_group'].map(path => path + tail)
 const one = unifiedPaths('/{access_group_id}')
@@ -239,7 +275,7 @@ const unifiedCreate: Endpoint = {
     operationId: 'createUnifiedAccessGroup',
     summary: 'The same with an id; 201',
     request: unifiedNew,
-    success: json(reference('AccessGroup')),
+    success: json(accessGroupSchema),
     failures: [403, 409],
     successStatus: 201,
   },
@@ -263,7 +299,7 @@ function contentOf(services: Services, body: z.infer<ReturnType<typeof unifiedUp
   }
 }
 
-const unifiedList: Endpoint = {
+const unifiedList: Endpoint = jsonEndpoint(accessGroupsSchema, {
   method: 'GET',
   paths: unifiedPaths(),
   auth: 'viewer',
@@ -271,14 +307,13 @@ const unifiedList: Endpoint = {
     tag,
     operationId: 'listUnifiedAccessGroups',
     summary: 'The access groups made by API',
-    success: json(reference('AccessGroups')),
   },
-  handle: (_request, services) => jsonAnswer(stored(services).map(shown)),
-}
+  handle: (_request, services) => stored(services).map(shown),
+})
 
 const byId = (services: Services, id: string): ConfiguredObject => find(services, group => group.id === id, id)
 
-const unifiedGet: Endpoint = {
+const unifiedGet: Endpoint = jsonEndpoint(accessGroupSchema, {
   method: 'GET',
   paths: one,
   auth: 'viewer',
@@ -286,12 +321,11 @@ const unifiedGet: Endpoint = {
     tag,
     operationId: 'getUnifiedAccessGroup',
     summary: 'One access group by its id',
-    success: json(reference('AccessGroup')),
   },
-  handle: ({ params }, services) => jsonAnswer(shown(byId(services, params.access_group_id!))),
-}
+  handle: ({ params }, services) => shown(byId(services, params.access_group_id!)),
+})
 
-const unifiedChange: Endpoint = {
+const unifiedChange: Endpoint = jsonEndpoint(accessGroupSchema, {
   method: 'PUT',
   paths: one,
   auth: 'admin',
@@ -300,7 +334,6 @@ const unifiedChange: Endpoint = {
     operationId: 'updateUnifiedAccessGroup',
     summary: 'Change an access group; only the fields sent change',
     request: unifiedUpdate,
-    success: json(reference('AccessGroup')),
     failures: [403, 409],
   },
   async handle(request, services, caller) {
@@ -311,9 +344,9 @@ const unifiedChange: Endpoint = {
     const content = contentOf(services, body, { name: before.name, description, models: modelsOf(before) })
     if (content.name !== before.name) checkFree(services, content.name, 'access_group_name')
     const change = { before, content, ...(body.version != null && { expected: body.version }) }
-    return jsonAnswer(shown(await replace(services, caller!, change)))
+    return shown(await replace(services, caller!, change))
   },
-}
+})
 
 const unifiedDelete: Endpoint = {
   method: 'DELETE',
@@ -334,11 +367,11 @@ const unifiedDelete: Endpoint = {
   },
 }
 
-function shown(group: ConfiguredObject): object {
+function shown(group: ConfiguredObject): ValueOf<typeof accessGroupSchema> {
   return {
     access_group_id: group.id,
     access_group_name: group.name,
-    description: group.body.description,
+    description: group.body.description as string | null,
     access_model_names: modelsOf(group),
     access_mcp_server_ids: [],
     access_agent_ids: [],

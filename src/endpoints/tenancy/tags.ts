@@ -1,4 +1,5 @@
 /** Tags: labels of calls, with limits and a budget of their own. What they spend by day is in `spend/activity.ts`. */
+import { doneMessageSchema } from '../common/configured-change.ts'
 import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
 import { keyName } from '../../access/fields/checks.ts'
@@ -13,7 +14,7 @@ import { checkGroups } from './common/access.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { fieldSchemas } from '../openapi/field-schemas.ts'
-import { anyObject, listOf, mapOf, named, reference, shape, text } from '../openapi/schema.ts'
+import { anyObject, listOf, mapOf, named, shape, text } from '../openapi/schema.ts'
 import type { ValueOf } from '../openapi/schema.ts'
 
 const tagSchema = named('Tag', () =>
@@ -101,6 +102,7 @@ const listQuery = lazy(() =>
     cursor: cursorField(),
   }),
 )
+
 const tagList = withQuery(listQuery, {
   ...about,
   answer: named('TagList', () => listOf(tagSchema)),
@@ -115,7 +117,7 @@ const tagList = withQuery(listQuery, {
 
 const tagDelete = withBody(() => z.strictObject({ name: keyName() }), {
   ...about,
-  answer: reference('DoneMessage'),
+  answer: doneMessageSchema,
   paths: ['/tag/delete'],
   auth: 'admin',
   operationId: 'deleteTag',

@@ -6,7 +6,6 @@ import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
 import { mayCall, usableDeployments } from '../../access/models/model-access.ts'
-import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import { publicModelsName } from '../../core/objects/configured-objects.ts'
 import type { Deployment } from '../../core/deployment.ts'
@@ -14,17 +13,84 @@ import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { supportedParams } from '../../core/hub/params.ts'
 import type { Settings } from '../../core/settings.ts'
+import { recordOf } from '../../lib/record-of.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { prepareChange } from '../common/configured-change.ts'
 import { readJsonAs, readQuery } from '../common/checked-input.ts'
-import { groupFlags } from '../openapi/administration-schemas.ts'
 import { answerFixed, fixedContent } from '../openapi/fixed-content.ts'
 import type { FixedContent } from '../openapi/fixed-content.ts'
-import { json, reference } from '../openapi/schema.ts'
+import {
+  boolean,
+  described,
+  each,
+  integer,
+  json,
+  listOf,
+  mapOf,
+  named,
+  nullable,
+  number,
+  oneOf,
+  open,
+  shape,
+  text,
+} from '../openapi/schema.ts'
 import { shownPrices } from './model-info.ts'
+import { dollars, withFacts } from './answers/models.ts'
+import { jsonEndpoint } from '../common/json-endpoint.ts'
+
+/** What a public name can do: true where one of its deployments can. */
+const groupFlags = [
+  'supports_vision',
+  'supports_function_calling',
+  'supports_parallel_function_calling',
+  'supports_response_schema',
+  'supports_web_search',
+  'supports_reasoning',
+  'supports_audio_input',
+  'supports_audio_output',
+  'supports_pdf_input',
+  'supports_prompt_caching',
+] as const
+
+const groupPrices = {
+  input_cost_per_token: dollars,
+  output_cost_per_token: dollars,
+  prices: described('Every price that is known, in dollars for one, by the name of its key.', mapOf(number)),
+}
+
+const groupFacts = {
+  model_group: text,
+  providers: listOf(text),
+  mode: described('null = its deployments have several.', nullable(text)),
+  description: nullable(text),
+  aliases: described('Other names for it.', listOf(text)),
+  max_input_tokens: nullable(integer),
+  max_output_tokens: nullable(integer),
+  ...each(groupFlags, nullable(boolean)),
+  supports_thinking_mode: described('Takes `chat_template_kwargs.thinking_mode`.', boolean),
+  supported_openai_params: described('What every deployment takes.', listOf(text)),
+  blocked: described('Every deployment is switched off; only fallbacks answer.', boolean),
+  is_public_model_group: described('The model hub shows it without a key.', boolean),
+  health_status: described(
+    'Deployments that are blocked, or in a cooldown after failures: none, some, or all of them.',
+    oneOf('healthy', 'degraded', 'unhealthy'),
+  ),
+}
+
+const modelGroupListSchema = named('ModelGroupList', () =>
+  shape({ data: listOf(open(withFacts({ ...groupPrices, ...groupFacts }, {}))) }),
+)
+
+const publicModelsSchema = named('PublicModels', () => listOf(open(withFacts(groupFacts, groupPrices))))
+
+const publicModelNamesSchema = named('PublicModelNames', () =>
+  shape({ message: text, public_model_groups: listOf(text), updated_by: text }),
+)
 
 const groupQuery = lazy(() => z.object({ model_group: z.string().max(500).optional() }))
 const publicMax = 1000
+
 const publicBody = lazy(() =>
   z.strictObject({
     model_groups: z
@@ -35,7 +101,7 @@ const publicBody = lazy(() =>
 )
 
 /** GET /model_group/info: each public name with what its deployments have in common or at most. */
-export const modelGroupInfo: Endpoint = {
+export const modelGroupInfo: Endpoint = jsonEndpoint(modelGroupListSchema, {
   method: 'GET',
   paths: ['/model_group/info'],
   auth: 'key',
@@ -44,7 +110,6 @@ export const modelGroupInfo: Endpoint = {
     summary: 'Public names with what is known of their deployments together',
     tag: 'Models',
     query: { model_group: { schema: { type: 'string' }, description: 'Only this public name.' } },
-    success: json(reference('ModelGroupList')),
   },
   handle(request, services, caller) {
     const { model_group: only } = readQuery(request, groupQuery())
@@ -53,9 +118,9 @@ export const modelGroupInfo: Endpoint = {
     const groups = Map.groupBy(visible, one => one.modelName)
     const names = only === undefined ? [...groups.keys()] : [only].filter(name => groups.has(name))
     const seen = about(services, alias => mayCall(caller!, alias, own.settings))
-    return jsonAnswer({ data: names.map(name => groupEntry(name, groups.get(name)!, seen)) })
+    return { data: names.map(name => groupEntry(name, groups.get(name)!, seen)) }
   },
-}
+})
 
 /** What a group is shown with, beside its deployments. */
 interface GroupContext {
@@ -115,7 +180,7 @@ function groupEntry(name: string, deployments: readonly Deployment[], seen: Grou
     input_cost_per_pixel: null,
     tpm: sum(deployments.map(one => one.rateLimits?.tokensPerMinute)),
     rpm: sum(deployments.map(one => one.rateLimits?.requestsPerMinute)),
-    ...Object.fromEntries(groupFlags.map(field => [field, flag(field)])),
+    ...recordOf(groupFlags, flag),
     // Its template takes `chat_template_kwargs.thinking_mode`.
     supports_thinking_mode: deployments.some(one => one.profile.thinking !== 'separate'),
     supported_openai_params: supportedParams(deployments),
@@ -136,7 +201,10 @@ function highestPrices(deployments: readonly Deployment[], nowMs: number): Recor
 }
 
 /** `degraded` = some of the deployments are blocked or cool down after failures here, `unhealthy` = all of them. */
-function healthOf(deployments: readonly Deployment[], cooling: ReadonlySet<string>) {
+function healthOf(
+  deployments: readonly Deployment[],
+  cooling: ReadonlySet<string>,
+): 'healthy' | 'degraded' | 'unhealthy' {
   const down = deployments.filter(one => one.blocked !== undefined || cooling.has(one.id)).length
   return down === 0 ? 'healthy' : down < deployments.length ? 'degraded' : 'unhealthy'
 }
@@ -166,7 +234,7 @@ export const publicModelHub: Endpoint = {
     operationId: 'listPublicModels',
     summary: 'The models that the operator shows without a key',
     tag: 'Models',
-    success: json(reference('PublicModels')),
+    success: json(publicModelsSchema),
     headers: ['etag'],
   },
   handle: (request, services) => answerFixed(request, publicContent(services)),
@@ -200,7 +268,7 @@ function publicEntries(services: Services): object[] {
 }
 
 /** POST /model_group/make_public: which names are shown without a key. 400 while the configuration file says it. */
-export const makePublic: Endpoint = {
+export const makePublic: Endpoint = jsonEndpoint(publicModelNamesSchema, {
   method: 'POST',
   paths: ['/model_group/make_public'],
   auth: 'admin',
@@ -209,7 +277,6 @@ export const makePublic: Endpoint = {
     summary: 'Say which models the model hub shows without a key',
     tag: 'Models',
     request: publicBody,
-    success: json(reference('PublicModelNames')),
     failures: [400, 403, 404, 409],
   },
   async handle(request, services, caller) {
@@ -228,9 +295,9 @@ export const makePublic: Endpoint = {
       })
     await store(services, names, caller!)
     const updated_by = actorOf(caller!).id
-    return jsonAnswer({ message: 'Successfully updated public model groups', public_model_groups: names, updated_by })
+    return { message: 'Successfully updated public model groups', public_model_groups: names, updated_by }
   },
-}
+})
 
 async function store({ configured }: Services, names: readonly string[], caller: Caller): Promise<void> {
   const before = configured.objects().find(one => one.kind === 'public_models')

@@ -2,9 +2,9 @@
 import { z } from 'zod'
 import { mayCall, usableDeployments } from '../../access/models/model-access.ts'
 import { priceFields } from '../../pricing/price-keys.ts'
+import type { ShownPrices } from '../../pricing/price-keys.ts'
 import { pricesAt } from '../../pricing/price-variants.ts'
 import { mayReadAll } from '../../access/rights.ts'
-import { jsonAnswer } from '../../core/answer.ts'
 import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { ConfiguredObject } from '../../core/objects/configured-objects.ts'
@@ -13,19 +13,83 @@ import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { Redactor } from '../../lib/redact.ts'
 import { shownBlock } from '../operation/common/model-blocks.ts'
 import { readQuery } from '../common/checked-input.ts'
-import { json, reference } from '../openapi/schema.ts'
+import { boolean, dateTime, described, integer, listOf, named, nullable, open, shape, text } from '../openapi/schema.ts'
+import type { ValueOf } from '../openapi/schema.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { noSuchModel } from '../common/answers.ts'
+import { alwaysPriced, otherPrices, priceSource, withFacts } from './answers/models.ts'
+import { jsonEndpoint } from '../common/json-endpoint.ts'
+
+const infoParams = shape(
+  { model: text },
+  {
+    api_base: described('With a key of an administrator only.', text),
+    litellm_credential_name: described('The credential that the model names.', text),
+  },
+)
+
+const modelInfoSchema = named('ModelInfo', () =>
+  shape({
+    model_name: text,
+    proxy_params: infoParams,
+    litellm_params: described('The same as `proxy_params`.', infoParams),
+    model_info: open(
+      withFacts(
+        {
+          id: described('The `x-proxy-model-id` of calls.', text),
+          db_model: described('Made by API.', boolean),
+          mode: text,
+          provider: text,
+          litellm_provider: described('The same as `provider`.', text),
+          key: described('The name of the model at its provider.', text),
+          max_tokens: nullable(described('The same as `max_output_tokens`.', integer)),
+          source: text,
+          blocked: described('An administrator has switched it off: it gets no calls.', boolean),
+          ...alwaysPriced,
+          price_source: priceSource,
+        },
+        {
+          ...otherPrices,
+          source_where: described(
+            '`config.yaml:12`, or the variable or address it comes from; for readers of all.',
+            text,
+          ),
+          blocked_by: described('Of one that is blocked, for readers of all; so are the next two.', nullable(text)),
+          blocked_at: nullable(dateTime),
+          blocked_reason: nullable(text),
+          version: integer,
+          created_at: dateTime,
+          created_by: text,
+          updated_at: dateTime,
+          updated_by: text,
+        },
+      ),
+    ),
+  }),
+)
+
+const modelInfoListSchema = named('ModelInfoList', () => shape({ data: listOf(modelInfoSchema) }))
+
+const modelInfoPageSchema = named('ModelInfoPage', () =>
+  shape({
+    data: listOf(modelInfoSchema),
+    total_count: integer,
+    current_page: integer,
+    total_pages: integer,
+    size: integer,
+  }),
+)
 
 const pageSizeMax = 500
-const text = lazy(() => z.string().max(500).optional())
-const infoQuery = lazy(() => z.object({ proxy_model_id: text(), litellm_model_id: text() }))
+const word = lazy(() => z.string().max(500).optional())
+const infoQuery = lazy(() => z.object({ proxy_model_id: word(), litellm_model_id: word() }))
 const sorts = ['model_name', 'created_at', 'updated_at', 'costs', 'status'] as const
+
 const pagesQuery = lazy(() =>
   z.object({
-    model: text(),
-    modelId: text(),
-    search: text(),
+    model: word(),
+    modelId: word(),
+    search: word(),
     user_models_only: z.stringbool().default(false),
     page: z.coerce.number().int().min(1).default(1),
     size: z.coerce.number().int().min(1).max(pageSizeMax).default(50),
@@ -41,7 +105,7 @@ function visible({ current: { settings, models } }: Services, caller: Caller): r
 }
 
 /** GET /model/info: the deployments behind the names. Keys are never shown, addresses to administrators only. */
-export const modelInfo: Endpoint = {
+export const modelInfo: Endpoint = jsonEndpoint(modelInfoListSchema, {
   method: 'GET',
   paths: ['/model/info', '/v1/model/info'],
   auth: 'key',
@@ -53,7 +117,6 @@ export const modelInfo: Endpoint = {
       proxy_model_id: { schema: { type: 'string' }, description: 'Only this deployment (`x-proxy-model-id`).' },
       litellm_model_id: { schema: { type: 'string' }, description: 'The same.' },
     },
-    success: json(reference('ModelInfoList')),
     failures: [404],
   },
   handle(request, services, caller) {
@@ -63,12 +126,12 @@ export const modelInfo: Endpoint = {
     const chosen = id === undefined ? all : all.filter(one => one.id === id)
     if (id !== undefined && chosen.length === 0)
       throw noSuchModel(id, ours === undefined ? 'litellm_model_id' : 'proxy_model_id')
-    return jsonAnswer({ data: entriesOf(chosen, services, caller!) })
+    return { data: entriesOf(chosen, services, caller!) }
   },
-}
+})
 
 /** GET /v2/model/info: the same in pages, with search and order. */
-export const modelInfoPages: Endpoint = {
+export const modelInfoPages: Endpoint = jsonEndpoint(modelInfoPageSchema, {
   method: 'GET',
   paths: ['/v2/model/info'],
   auth: 'key',
@@ -92,7 +155,6 @@ export const modelInfoPages: Endpoint = {
       },
       sortOrder: { schema: { enum: ['asc', 'desc'], default: 'asc' }, description: 'Nothing known comes last.' },
     },
-    success: json(reference('ModelInfoPage')),
   },
   handle(request, services, caller) {
     const query = readQuery(request, pagesQuery())
@@ -110,15 +172,15 @@ export const modelInfoPages: Endpoint = {
     )
     const { sortBy, sortOrder, page, size } = query
     const sorted = sortBy === undefined ? found : sortedBy(found, keyOf(sortBy, stored, services), sortOrder === 'desc')
-    return jsonAnswer({
+    return {
       data: entriesOf(sorted.slice((page - 1) * size, page * size), services, caller!),
       total_count: found.length,
       current_page: page,
       total_pages: Math.ceil(found.length / size),
       size,
-    })
+    }
   },
-}
+})
 
 type SortKey = (deployment: Deployment) => string | number | undefined
 
@@ -156,7 +218,7 @@ const storedModels = ({ configured }: Services): ReadonlyMap<string, ConfiguredO
 
 const addresses = new Redactor([])
 
-function entriesOf(deployments: readonly Deployment[], services: Services, caller: Caller): object[] {
+function entriesOf(deployments: readonly Deployment[], services: Services, caller: Caller) {
   const stored = storedModels(services)
   const nowMs = services.clock.epochMs()
   const options = { nowMs, showAddress: isAdministrator(caller), showOrigin: mayReadAll(caller) }
@@ -164,7 +226,7 @@ function entriesOf(deployments: readonly Deployment[], services: Services, calle
 }
 
 /** Prices in dollars for one unit by LiteLLM's names, at one moment (epoch milliseconds). */
-export const shownPrices = ({ prices, mode }: Deployment, nowMs: number): Record<string, number | null> =>
+export const shownPrices = ({ prices, mode }: Deployment, nowMs: number): ShownPrices =>
   priceFields(prices && pricesAt(prices, nowMs), mode === 'audio_speech')
 
 interface InfoOptions {
@@ -177,8 +239,9 @@ function infoEntry(
   deployment: Deployment,
   stored: ConfiguredObject | undefined,
   { nowMs, showAddress, showOrigin }: InfoOptions,
-): object {
+): ValueOf<typeof modelInfoSchema> {
   const { target, mode, credentialName } = deployment
+  const maxTokens = deployment.info.max_output_tokens ?? deployment.info.max_tokens
   const params = {
     model: `${target.provider.name}/${target.model}`,
     // The address may contain a password.
@@ -198,7 +261,7 @@ function infoEntry(
       // LiteLLM's names, which its clients read.
       litellm_provider: target.provider.name,
       key: target.model,
-      max_tokens: deployment.info.max_output_tokens ?? deployment.info.max_tokens ?? null,
+      max_tokens: typeof maxTokens === 'number' ? maxTokens : null,
       source: deployment.origin.kind,
       // The file may have the name of a folder of the operator's.
       ...(showOrigin && { source_where: deployment.origin.where }),

@@ -26,16 +26,17 @@ import { geminiErrorBody } from '../../formats/gemini/index.ts'
 import { codexCatalogue, listEntry } from '../../formats/openai/models.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { geminiModelAnswer, geminiModelsAnswer } from '../model-calls/gemini.ts'
-import { either, reference } from '../openapi/schema.ts'
 import { lazy } from '../../lib/lazy.ts'
 
 const pageModelsMax = 1000
+
 /** The values of `fallback_type`, and the lists of the settings that they stand for. */
 const fallbackTypes = {
   general: 'fallbacks',
   context_window: 'contextWindowFallbacks',
   content_policy: 'contentPolicyFallbacks',
 } as const
+
 type FallbackType = keyof typeof fallbackTypes
 const booleanParameter = (description: string) => ({ schema: { type: 'boolean', default: false }, description })
 
@@ -84,9 +85,7 @@ export const modelsList: Endpoint = {
         description: 'Those just before this model: `first_id` of the page behind.',
       },
     },
-    success: {
-      'application/json': either(reference('ModelList'), reference('CodexCatalogue'), reference('GeminiModelList')),
-    },
+    success: async () => (await import('./answers/models.ts')).modelListSuccess,
     failures: [400, 404],
   },
   handle(request, services, caller) {
@@ -283,7 +282,7 @@ export const modelsOne: Endpoint = {
     operationId: 'getModel',
     summary: 'One model',
     tag: 'Models',
-    success: { 'application/json': either(reference('Model'), reference('GeminiModel')) },
+    success: async () => (await import('./answers/models.ts')).modelSuccess,
   },
   handle(request, services, caller) {
     const id = request.params.model_id!

@@ -1,7 +1,13 @@
 import type { Endpoint } from '../../core/endpoint.ts'
 import { answerFixed, fixedContent } from '../openapi/fixed-content.ts'
 import type { FixedContent } from '../openapi/fixed-content.ts'
-import { json, reference } from '../openapi/schema.ts'
+import { json, listOf, named, shape, text } from '../openapi/schema.ts'
+
+const routeListSchema = named('RouteList', () =>
+  shape({
+    routes: listOf(shape({ path: text, methods: listOf(text), name: text, endpoint: text })),
+  }),
+)
 
 /** GET /routes: every path of the endpoints, which are asked for at the first request. */
 export function routesEndpoint(endpoints: () => Promise<readonly Endpoint[]>): Endpoint {
@@ -15,7 +21,7 @@ export function routesEndpoint(endpoints: () => Promise<readonly Endpoint[]>): E
       operationId: 'listRoutes',
       summary: 'Every path of this gateway',
       tag: 'Docs',
-      success: json(reference('RouteList')),
+      success: json(routeListSchema),
       headers: ['etag'],
     },
     async handle(request) {
@@ -26,7 +32,7 @@ export function routesEndpoint(endpoints: () => Promise<readonly Endpoint[]>): E
   }
 }
 
-const listOf = (endpoints: readonly Endpoint[]) =>
+const routesOf = (endpoints: readonly Endpoint[]) =>
   endpoints.flatMap(({ method, paths, doc }) =>
     paths.map(path => ({
       path: path.replaceAll('+}', '}'),
@@ -37,7 +43,7 @@ const listOf = (endpoints: readonly Endpoint[]) =>
   )
 
 const contentOf = (endpoints: readonly Endpoint[]): FixedContent =>
-  fixedContent(Buffer.from(JSON.stringify({ routes: listOf(endpoints) })), {
+  fixedContent(Buffer.from(JSON.stringify({ routes: routesOf(endpoints) })), {
     'content-type': 'application/json',
     'cache-control': 'no-cache',
   })

@@ -3,17 +3,40 @@
  */
 import { z } from 'zod'
 import { visibleDeployments } from '../../access/models/model-access.ts'
-import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { supportedParams } from '../../core/hub/params.ts'
 import { readJsonAs, readQuery } from '../common/checked-input.ts'
-import { json, reference } from '../openapi/schema.ts'
-import { countTokens } from './utils/token-counter.ts'
-import { transformBody, transformRequest } from './utils/transform-request.ts'
+import { described, either, json, listOf, named, shape, text } from '../openapi/schema.ts'
+import type { Schema, ValueOf } from '../openapi/schema.ts'
+import { countTokens, tokenCountSchema } from './utils/token-counter.ts'
+import { rawRequestSchema, transformBody, transformRequest } from './utils/transform-request.ts'
 import { lazy } from '../../lib/lazy.ts'
-import type { Schema } from '../openapi/schema.ts'
+import { jsonEndpoint } from '../common/json-endpoint.ts'
+
+const someObject: Schema<object> = { type: 'object' }
+const nothing: Schema<null> = { type: 'null' }
+
+const tokenCountRequestSchema = named('TokenCountRequest', () =>
+  shape(
+    { model: text },
+    {
+      prompt: either(text, listOf(text), nothing),
+      messages: described(
+        "OpenAI's or Anthropic's; one of prompt, messages and contents.",
+        either(listOf(someObject), nothing),
+      ),
+      contents: described("Gemini's.", either(listOf(someObject), nothing)),
+      system: described("Anthropic's, beside messages.", either(text, listOf(someObject), nothing)),
+      tools: either(listOf(someObject), nothing),
+    },
+  ),
+)
+
+const transformRequestSchema = named('TransformRequest', () =>
+  shape({ call_type: { ...text, examples: ['acompletion'] }, request_body: someObject }),
+)
 
 /** Python's clients send True. */
 const flag = lazy(() =>
@@ -39,8 +62,8 @@ export const tokenCounterEndpoint: Endpoint = {
         description: "Ask the provider's own counter, where it has one.",
       },
     },
-    request: reference('TokenCountRequest'),
-    success: json(reference('TokenCount')),
+    request: tokenCountRequestSchema,
+    success: json(tokenCountSchema),
     callsModel: true,
   },
   async handle(request, services, caller) {
@@ -50,46 +73,54 @@ export const tokenCounterEndpoint: Endpoint = {
   },
 }
 
-/** The list in the answer has the name of its path. */
-const paramsEndpoint = (
-  name: 'supported_compat_params' | 'supported_openai_params',
-  doc: { readonly operationId: string; readonly answer: Schema },
-): Endpoint => ({
-  method: 'GET',
-  paths: [`/utils/${name}`],
-  auth: 'key',
-  doc: {
-    operationId: doc.operationId,
-    summary: 'The fields of a chat completion that a model takes',
-    tag: 'Utilities',
-    query: {
-      model: {
-        schema: { type: 'string' },
-        description: 'A model of this gateway, or of the catalogue.',
-        required: true,
+interface ParamsList<S extends Schema> {
+  readonly operationId: string
+  readonly path: string
+  readonly answer: S
+  shown(params: string[]): ValueOf<S>
+}
+
+const paramsEndpoint = <S extends Schema>({ operationId, path, answer, shown }: ParamsList<S>): Endpoint =>
+  jsonEndpoint(answer, {
+    method: 'GET',
+    paths: [path],
+    auth: 'key',
+    doc: {
+      operationId,
+      summary: 'The fields of a chat completion that a model takes',
+      tag: 'Utilities',
+      query: {
+        model: {
+          schema: { type: 'string' },
+          description: 'A model of this gateway, or of the catalogue.',
+          required: true,
+        },
       },
+      failures: [400, 404],
     },
-    success: json(doc.answer),
-    failures: [400, 404],
-  },
-  handle(request, services, caller) {
-    const { model } = readQuery(
-      request,
-      z.object({ model: z.string({ error: 'is missing; name one of GET /v1/models' }).min(1, 'must not be empty') }),
-    )
-    return jsonAnswer({ [name]: paramsOf(model, services, caller!) })
-  },
-})
+    handle(request, services, caller) {
+      const { model } = readQuery(
+        request,
+        z.object({ model: z.string({ error: 'is missing; name one of GET /v1/models' }).min(1, 'must not be empty') }),
+      )
+      return shown(paramsOf(model, services, caller!))
+    },
+  })
 
 /** 404 for a model that does not exist or is not the key's, 400 for one without chat. */
-export const supportedCompatParams = paramsEndpoint('supported_compat_params', {
+export const supportedCompatParams = paramsEndpoint({
+  path: '/utils/supported_compat_params',
   operationId: 'listSupportedCompatParams',
-  answer: reference('SupportedCompatParams'),
+  answer: named('SupportedCompatParams', () => shape({ supported_compat_params: listOf(text) })),
+  shown: params => ({ supported_compat_params: params }),
 })
+
 /** The same under LiteLLM's name. */
-export const supportedOpenaiParams = paramsEndpoint('supported_openai_params', {
+export const supportedOpenaiParams = paramsEndpoint({
+  path: '/utils/supported_openai_params',
   operationId: 'listSupportedOpenaiParams',
-  answer: reference('SupportedOpenaiParams'),
+  answer: named('SupportedOpenaiParams', () => shape({ supported_openai_params: listOf(text) })),
+  shown: params => ({ supported_openai_params: params }),
 })
 
 const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a')
@@ -134,8 +165,8 @@ export const transformRequestEndpoint: Endpoint = {
     operationId: 'transformRequest',
     summary: 'What a call would send to its upstream; nothing is sent',
     tag: 'Utilities',
-    request: reference('TransformRequest'),
-    success: json(reference('RawRequest')),
+    request: transformRequestSchema,
+    success: json(rawRequestSchema),
     failures: [403],
   },
   handle: async (request, services, caller) =>

@@ -177,7 +177,7 @@ import { openDatabase } from './src/store/database/open.ts'
 import { migrate } from './src/store/database/migrate.ts'
 import { openLedger } from './src/store/ledger/ledger.ts'
 import { recordLedger } from './src/policies/record-ledger.ts'
-import { spendLogs, spendLogSchema } from './src/endpoints/spend/spend-logs.ts'
+import { spendLogs, shownRowSchema } from './src/endpoints/spend/spend-logs.ts'
 import { systemClock as clock } from './src/lib/clock.ts'
 const [databaseUrl, journalDirectory] = process.argv.slice(-2)
 const database = await openDatabase(databaseUrl)
@@ -201,7 +201,7 @@ await ledger.close()
 const found = await database.sql.unsafe('select request_id, test_count, test_text from ledger order by request_id')
 const stored = [...found]
 await database.close()
-const { test_count, test_text } = spendLogSchema.properties
+const { test_count, test_text } = shownRowSchema.properties
 const api = JSON.parse(await new Response(answer.body).text()).data
   .map(({ request_id, test_count, test_text, http_status }) => ({ request_id, test_count, test_text, http_status }))
 process.stdout.write(JSON.stringify({ problems, stored, api, schema: { test_count, test_text } }))

@@ -7,6 +7,21 @@ import type { Services } from '../../../core/endpoint.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { dateOf } from '../../common/configured-change.ts'
 import { noSuchModel } from '../../common/answers.ts'
+import { boolean, dateTime, described, named, nullable, shape, text } from '../../openapi/schema.ts'
+
+/** Which deployment: the first fields of what is reported of it. */
+export const deploymentNames = { model_id: text, model_name: text, model: text, mode: text }
+
+/** What answers say of a deployment that may be switched off, to readers of everything. */
+export const blockFacts = {
+  blocked: described('An administrator has switched it off: it gets no calls.', boolean),
+  blocked_by: nullable(text),
+  blocked_at: nullable(dateTime),
+  blocked_reason: nullable(text),
+}
+
+/** The state of a deployment that may be switched off. */
+export const modelBlockSchema = named('ModelBlock', () => shape({ model_id: text, model_name: text, ...blockFacts }))
 
 /** The stored block of a deployment; undefined = it is not blocked. */
 export function blockOf({ configured }: Services, id: string): ConfiguredObject | undefined {

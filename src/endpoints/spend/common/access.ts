@@ -11,6 +11,31 @@ import type {
   UsageSums,
   VisibleUsage,
 } from '../../../core/ledger/usage-report.ts'
+import { described, each, integer, nullable, number, shape, text } from '../../openapi/schema.ts'
+import type { ValueOf } from '../../openapi/schema.ts'
+
+/** Dollars of the calls whose cost is known. */
+export const usd = described('Dollars; without the calls whose cost is not known.', number)
+/** Dollars that may not be known. */
+export const maybeUsd = nullable(described('Dollars.', number))
+/** How many calls have no known cost. */
+export const unpriced = described('Calls of upstreams whose cost is not known.', integer)
+/** A day of a report. */
+export const day = described('2026-11-21, in UTC.', text)
+
+const metricNames = [
+  'prompt_tokens',
+  'completion_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'total_tokens',
+  'successful_requests',
+  'failed_requests',
+  'api_requests',
+] as const
+
+/** Sums over calls. */
+export const metrics = shape({ spend: usd, ...each(metricNames, integer), unpriced_requests: unpriced })
 
 /**
  * Administrators and their viewers see everything (undefined); a user what all of its keys do, and its teams and
@@ -62,7 +87,7 @@ export async function topSpendersFor(
 export const dollars = (nanoUsd: bigint): number => Number(nanoUsd) / 1e9
 
 /** The sums under LiteLLM's names, with a count of what they do not know. */
-export function shownMetrics(sums: UsageSums): Record<string, number> {
+export function shownMetrics(sums: UsageSums): ValueOf<typeof metrics> {
   return {
     spend: dollars(sums.costNanoUsd),
     prompt_tokens: sums.inputTokens,

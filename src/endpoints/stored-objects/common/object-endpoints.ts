@@ -6,11 +6,50 @@ import type { Endpoint, EndpointDoc, Services } from '../../../core/endpoint.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import type { AssistantObject } from '../../../core/objects/assistants.ts'
 import { findObject } from '../../../assistants/objects.ts'
-import { json } from '../../openapi/schema.ts'
+import {
+  anyObject,
+  boolean,
+  constant,
+  either,
+  json,
+  listOf,
+  mapOf,
+  nullable,
+  number,
+  shape,
+  text,
+  unixSeconds,
+} from '../../openapi/schema.ts'
 import { changeBody, deleteObject, readAssistantJson } from './object-requests.ts'
 import { metadataField } from '../../../assistants/fields.ts'
 import { lazy } from '../../../lib/lazy.ts'
 import type { Schema } from '../../openapi/schema.ts'
+
+/** Names and texts that clients keep with an object. */
+export const metadata = mapOf(text)
+
+/** Functions that a model may call. */
+export const tools = listOf(
+  shape({
+    type: constant('function'),
+    function: shape({ name: text }, { description: text, parameters: anyObject, strict: nullable(boolean) }),
+  }),
+)
+
+/** How a model chooses its words. */
+export const sampling = {
+  temperature: nullable(number),
+  top_p: nullable(number),
+  response_format: nullable(either(constant('auto'), shape({ type: text }, { json_schema: anyObject }))),
+  reasoning_effort: nullable(text),
+}
+
+/** What every object that is kept begins with. */
+export const kept = (object: string) => ({ id: text, object: constant(object), created_at: unixSeconds })
+
+/** An object is gone. */
+export const deleted = (object: string) =>
+  shape({ id: text, object: constant(`${object}.deleted`), deleted: constant(true) })
 
 /** Finds the object that a request's path names. Throws 404. */
 export type FindObject = (request: HttpRequest, services: Services, caller: Caller) => Promise<AssistantObject>

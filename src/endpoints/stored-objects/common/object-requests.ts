@@ -1,6 +1,6 @@
 /** What the endpoints of assistants, threads, messages, runs and steps have in common: bodies, changes, pages. */
 import { z } from 'zod'
-import { objectNames, notFound } from '../../../assistants/objects.ts'
+import { notFound, objectNames } from '../../../assistants/objects.ts'
 import { jsonAnswer } from '../../../core/answer.ts'
 import type { Answer } from '../../../core/answer.ts'
 import type { EndpointDoc, Services } from '../../../core/endpoint.ts'
@@ -45,6 +45,7 @@ const pageFields = lazy(() => ({
   after: z.string().optional(),
   before: z.string().optional(),
 }))
+
 const pageQuery = lazy(() => z.object(pageFields()))
 const messagesQuery = lazy(() => z.object({ ...pageFields(), run_id: z.string().optional() }))
 

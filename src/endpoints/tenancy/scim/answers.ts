@@ -18,6 +18,27 @@ import type { Schema } from '../../openapi/schema.ts'
 import { nextCursor, pageOf } from '../../common/answers.ts'
 import { scimErrorBody, scimMediaType } from './error-body.ts'
 import { lazy } from '../../../lib/lazy.ts'
+import { constant, dateTime, integer, listOf, shape, text } from '../../openapi/schema.ts'
+
+/** What SCIM says of a resource. */
+export const resourceMeta = (resourceType: string) =>
+  shape({
+    resourceType: constant(resourceType),
+    created: dateTime,
+    lastModified: dateTime,
+    location: text,
+    version: text,
+  })
+
+/** What every resource has. */
+export const resourceFields = { schemas: listOf(text), id: text }
+
+/** Resources of one kind, a page of them. */
+export const resourceList = (items: Schema) =>
+  shape(
+    { schemas: listOf(text), totalResults: integer, itemsPerPage: integer, Resources: listOf(items) },
+    { startIndex: integer, nextCursor: text },
+  )
 
 /** Where the resources stand. */
 export const scimBase = '/scim/v2'
@@ -253,6 +274,7 @@ export function checkVersion({ headers }: HttpRequest, version: string): void {
 
 const names = (header: string | null, version: string): boolean =>
   (header ?? '').split(',').some(one => one.trim() === '*' || weak(one.trim()) === weak(version))
+
 const weak = (version: string): string => version.replace(/^W\//, '')
 
 /** There is no resource of this id. */

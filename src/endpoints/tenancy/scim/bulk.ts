@@ -13,7 +13,16 @@ import { scimErrorBody } from './error-body.ts'
 import { scimGroupEndpoints } from './groups.ts'
 import { scimUserEndpoints } from './users.ts'
 import { groupType, userType } from '../../../access/directory/schemas.ts'
-import { reference } from '../../openapi/schema.ts'
+import { anyObject, listOf, named, shape, text } from '../../openapi/schema.ts'
+
+const scimBulkAnswerSchema = named('ScimBulkAnswer', () =>
+  shape({
+    schemas: listOf(text),
+    Operations: listOf(
+      shape({ method: text, status: text }, { bulkId: text, location: text, version: text, response: anyObject }),
+    ),
+  }),
+)
 
 /** What one request may hold. */
 export const bulkLimits = { maxOperations: 1000, maxPayloadSize: bodyBytesMax } as const
@@ -64,7 +73,7 @@ export const scimBulk = scim({
   operationId: 'changeScimResources',
   summary: `Up to ${bulkLimits.maxOperations} changes of users and groups, one after the other, each done or not`,
   request: bulkBody,
-  answer: reference('ScimBulkAnswer'),
+  answer: scimBulkAnswerSchema,
   failures: [413],
   async handle(context) {
     const { Operations: operations, failOnErrors } = await readJsonAs(context.request, bulkBody(), bodyBytesMax)

@@ -7,9 +7,18 @@ import { commonAttributes } from '../../../lib/scim/schema.ts'
 import type { Attribute, ResourceType, Schema, Values } from '../../../lib/scim/schema.ts'
 import { readQuery } from '../../common/checked-input.ts'
 import { bulkLimits } from './bulk.ts'
-import { listSchema, pageMax, scim, scimAnswer, scimBase } from './answers.ts'
+import { listSchema, resourceList, pageMax, scim, scimAnswer, scimBase } from './answers.ts'
 import type { ScimRequest } from './answers.ts'
-import { reference } from '../../openapi/schema.ts'
+import { listOf, named, open, shape, text } from '../../openapi/schema.ts'
+
+const fixedMeta = shape({ resourceType: text, location: text })
+const scimAbilitiesSchema = named('ScimAbilities', () => open(shape({ schemas: listOf(text), meta: fixedMeta })))
+
+const scimDescriptionSchema = named('ScimDescription', () =>
+  open(shape({ id: text, name: text, description: text, meta: fixedMeta })),
+)
+
+const scimDescriptionListSchema = named('ScimDescriptionList', () => resourceList(scimDescriptionSchema))
 
 const urn = 'urn:ietf:params:scim:schemas:core:2.0'
 const types: readonly ResourceType[] = [userType, groupType]
@@ -24,7 +33,7 @@ const abilities = scim({
   paths: ['/ServiceProviderConfig'],
   operationId: 'getScimAbilities',
   summary: 'What SCIM can do here',
-  answer: reference('ScimAbilities'),
+  answer: scimAbilitiesSchema,
   handle: ({ services }) =>
     scimAnswer({
       schemas: [`${urn}:ServiceProviderConfig`],
@@ -94,6 +103,7 @@ function shownSchema(services: Services, { id, name, description, attributes }: 
 }
 
 const describedTypes = (services: Services): Values[] => types.map(type => shownType(services, type))
+
 const describedSchemas = (services: Services): Values[] =>
   types.flatMap(({ schema, extensions }) => [schema, ...extensions]).map(one => shownSchema(services, one))
 
@@ -117,7 +127,7 @@ function described(path: string, what: string, all: (services: Services) => Valu
       paths: [path],
       operationId: `list${what}s`,
       summary: `Every one of ${path}`,
-      answer: reference('ScimDescriptionList'),
+      answer: scimDescriptionListSchema,
       handle: list,
     }),
     scim({
@@ -125,7 +135,7 @@ function described(path: string, what: string, all: (services: Services) => Valu
       paths: [`${path}/{id}`],
       operationId: `get${what}`,
       summary: `One of ${path}`,
-      answer: reference('ScimDescription'),
+      answer: scimDescriptionSchema,
       handle({ services, id }) {
         const found = all(services).find(one => String(one.id).toLowerCase() === id.toLowerCase())
         if (found) return scimAnswer(found)

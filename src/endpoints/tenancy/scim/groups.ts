@@ -19,22 +19,38 @@ import {
   absentResource,
   changing,
   checkVersion,
-  shownResource,
+  resourceList,
   listAnswer,
   listQuery,
   locationOf,
+  resourceMeta,
   noContent,
   oneAnswer,
   patchBody,
   readOperations,
   readResourceBody,
+  resourceFields,
   resourceBody,
   scim,
   shownQuery,
+  shownResource,
 } from './answers.ts'
 import type { ScimRequest } from './answers.ts'
 import { endMemberships, withinReach } from './deprovisioning.ts'
-import { reference } from '../../openapi/schema.ts'
+import { anyObject, listOf, named, open, shape, text } from '../../openapi/schema.ts'
+
+const scimGroupSchema = named('ScimGroup', () =>
+  open(
+    shape(resourceFields, {
+      externalId: text,
+      displayName: text,
+      members: listOf(anyObject),
+      meta: resourceMeta('Group'),
+    }),
+  ),
+)
+
+const scimGroupListSchema = named('ScimGroupList', () => resourceList(scimGroupSchema))
 
 /** Changes of members in one request: all of them, or none. */
 const changesMax = 5000
@@ -151,7 +167,7 @@ const create = scim({
   summary: 'Make a team, or take back one that the directory has deleted',
   request: resourceBody,
   query: shownQuery,
-  answer: reference('ScimGroup'),
+  answer: scimGroupSchema,
   status: 201,
   failures: [409],
   headers: ['etag', 'location'],
@@ -179,7 +195,7 @@ const get = scim({
   operationId: 'getScimGroup',
   summary: 'One team',
   query: shownQuery,
-  answer: reference('ScimGroup'),
+  answer: scimGroupSchema,
   failures: [404],
   headers: ['etag'],
   handle: async context => oneTeam(context, await findTeam(context.services.tenancy, context.id)),
@@ -191,7 +207,7 @@ const list = scim({
   operationId: 'listScimGroups',
   summary: 'Teams, oldest first',
   query: listQuery,
-  answer: reference('ScimGroupList'),
+  answer: scimGroupListSchema,
   handle: context =>
     listAnswer({
       type: groupType,
@@ -224,7 +240,7 @@ const replace = scim({
   summary: 'Replace the name and the members of a team',
   request: resourceBody,
   query: shownQuery,
-  answer: reference('ScimGroup'),
+  answer: scimGroupSchema,
   failures: [404, 409, 412],
   headers: ['etag'],
   async handle(context) {

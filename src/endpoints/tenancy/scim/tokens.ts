@@ -11,7 +11,17 @@ import type { Endpoint } from '../../../core/endpoint.ts'
 import { forbidden } from '../../common/answers.ts'
 import { withBody } from '../../common/json-endpoint.ts'
 import { lazy } from '../../../lib/lazy.ts'
-import { reference } from '../../openapi/schema.ts'
+import { dateTime, named, nullable, shape, text } from '../../openapi/schema.ts'
+
+const scimTokenSchema = named('ScimToken', () =>
+  shape({
+    token: text,
+    key: text,
+    token_id: text,
+    scim_url: text,
+    expires: nullable(dateTime),
+  }),
+)
 
 const tokenBody = lazy(() =>
   z.strictObject({
@@ -25,7 +35,7 @@ export const scimTokenNew: Endpoint = withBody(tokenBody, {
   paths: ['/scim/tokens'],
   auth: 'admin',
   tag: 'Directory',
-  answer: reference('ScimToken'),
+  answer: scimTokenSchema,
   operationId: 'createScimToken',
   summary: 'Make a token for a directory; the answer is the only place that ever shows it',
   async handle({ key_alias: alias, duration }, { services, caller }) {

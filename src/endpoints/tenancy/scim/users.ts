@@ -23,22 +23,41 @@ import {
   absentResource,
   changing,
   checkVersion,
-  shownResource,
+  resourceList,
   listAnswer,
   listQuery,
   locationOf,
+  resourceMeta,
   noContent,
   oneAnswer,
   patchBody,
   readOperations,
   readResourceBody,
+  resourceFields,
   resourceBody,
   scim,
   shownQuery,
+  shownResource,
 } from './answers.ts'
 import type { ScimRequest } from './answers.ts'
 import { endUser } from './deprovisioning.ts'
-import { reference } from '../../openapi/schema.ts'
+import { anyObject, boolean, listOf, named, open, shape, text } from '../../openapi/schema.ts'
+
+const scimUserSchema = named('ScimUser', () =>
+  open(
+    shape(resourceFields, {
+      externalId: text,
+      userName: text,
+      displayName: text,
+      active: boolean,
+      emails: listOf(anyObject),
+      groups: listOf(anyObject),
+      meta: resourceMeta('User'),
+    }),
+  ),
+)
+
+const scimUserListSchema = named('ScimUserList', () => resourceList(scimUserSchema))
 
 /** The users as resources, with their teams. */
 async function shownUsers(context: Pick<ScimRequest, 'services'>, users: readonly User[]): Promise<Values[]> {
@@ -119,7 +138,7 @@ const create = scim({
   summary: 'Make a user, or take back one that the directory has deleted',
   request: resourceBody,
   query: shownQuery,
-  answer: reference('ScimUser'),
+  answer: scimUserSchema,
   status: 201,
   failures: [409],
   headers: ['etag', 'location'],
@@ -202,7 +221,7 @@ const get = scim({
   operationId: 'getScimUser',
   summary: 'One user',
   query: shownQuery,
-  answer: reference('ScimUser'),
+  answer: scimUserSchema,
   failures: [404],
   headers: ['etag'],
   handle: async context => oneUser(context, await findUser(context.services.tenancy, context.id)),
@@ -214,7 +233,7 @@ const list = scim({
   operationId: 'listScimUsers',
   summary: 'Users, oldest first',
   query: listQuery,
-  answer: reference('ScimUserList'),
+  answer: scimUserListSchema,
   handle: context =>
     listAnswer({
       type: userType,
@@ -231,7 +250,7 @@ const replace = scim({
   summary: 'Replace what the directory says of a user; without `active` it stays as it is',
   request: resourceBody,
   query: shownQuery,
-  answer: reference('ScimUser'),
+  answer: scimUserSchema,
   failures: [404, 409, 412],
   headers: ['etag'],
   async handle(context) {
@@ -247,7 +266,7 @@ const patch = scim({
   summary: 'Change a user; `active: false` refuses keys, sessions and tokens of the user within a second',
   request: patchBody,
   query: shownQuery,
-  answer: reference('ScimUser'),
+  answer: scimUserSchema,
   failures: [404, 409, 412],
   headers: ['etag'],
   async handle(context) {

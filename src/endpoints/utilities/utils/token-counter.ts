@@ -1,6 +1,5 @@
 /** `/utils/token_counter`: by the provider's own counter, the model's tokenizer, or an estimate. */
 import { visibleDeployments } from '../../../access/models/model-access.ts'
-import { jsonAnswer } from '../../../core/answer.ts'
 import type { Answer } from '../../../core/answer.ts'
 import { toResponse } from '../../../core/answer.ts'
 import type { Caller } from '../../../core/caller.ts'
@@ -15,22 +14,28 @@ import { TextCounter } from '../../../lib/tokens/count-tokens.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { encodingOf } from '../../../lib/tokens/tokenizer.ts'
 import { internalRequest } from '../../../core/internal-request.ts'
+import { anyObject, boolean, described, integer, named, nullable, shape, text } from '../../openapi/schema.ts'
+import type { ValueOf } from '../../openapi/schema.ts'
+import { answerOf } from '../../common/json-endpoint.ts'
 
-/** LiteLLM's TokenCountResponse. */
-interface TokenCountAnswer {
-  readonly total_tokens: number
-  readonly request_model: string
-  /** The model at the upstream, where the name is one of this gateway's. */
-  readonly model_used: string
-  /** `openai_tokenizer`, `estimate`, or `NAME_api` of the provider that counted. */
-  readonly tokenizer_type: string
-  /** The unchanged answer of the provider's counter. */
-  readonly original_response: unknown
-  /** The provider's counter failed; the count is the gateway's. */
-  readonly error: boolean
-  readonly error_message: string | null
-  readonly status_code: number | null
-}
+/** How many tokens a text or a chat has, and who counted. */
+export const tokenCountSchema = named('TokenCount', () =>
+  shape({
+    total_tokens: integer,
+    request_model: text,
+    model_used: described("The model at the upstream, where the name is one of this gateway's.", text),
+    tokenizer_type: described('`openai_tokenizer`, `estimate`, or `NAME_api` of the provider that counted.', text),
+    original_response: described(
+      "The answer of the provider's counter; null when it was not asked.",
+      nullable(anyObject),
+    ),
+    error: described("The provider's counter failed; the count was made here.", boolean),
+    error_message: nullable(text),
+    status_code: nullable(integer),
+  }),
+)
+
+type TokenCount = ValueOf<typeof tokenCountSchema>
 
 const route = '/utils/token_counter'
 
@@ -73,7 +78,7 @@ function countLocally({ services, caller }: EndpointContext, request: HttpReques
       call.model = model
       call.usedNothing()
       const deployments = visibleDeployments(caller, model, services.current.models.of(caller))
-      return jsonAnswer(await countHere(services, caller, { body, model, deployments }))
+      return answerOf(tokenCountSchema, await countHere(services, caller, { body, model, deployments }))
     },
   })
 }
@@ -88,7 +93,7 @@ async function countHere(
   services: Services,
   caller: Caller,
   { body, model, deployments: [deployment] }: CountableCall,
-): Promise<TokenCountAnswer> {
+): Promise<TokenCount> {
   const used = deployment?.target.model ?? model
   const base = deployment?.info.base_model
   const encoding = encodingOf(typeof base === 'string' ? base : used)
@@ -140,15 +145,16 @@ async function countThere(
   if (status !== 200) {
     const { error } = (await response.json()) as { error: { message: string } }
     const local = await countHere(services, caller, counted)
-    return jsonAnswer({ ...local, error: true, error_message: error.message, status_code: status }, 200, headers)
+    const answer = { ...local, error: true, error_message: error.message, status_code: status }
+    return answerOf(tokenCountSchema, answer, 200, headers)
   }
-  const { input_tokens: total, upstream } = (await response.json()) as { input_tokens: number; upstream: unknown }
+  const { input_tokens: total, upstream } = (await response.json()) as { input_tokens: number; upstream: object | null }
   const { provider, model: used } = (
     deployments.find(one => one.id === deploymentId) ??
     services.current.models.of(caller).resolve(deploymentId)[0] ??
     deployments[0]!
   ).target
-  const answer: TokenCountAnswer = {
+  const answer: TokenCount = {
     total_tokens: total,
     request_model: model,
     model_used: used,
@@ -158,5 +164,5 @@ async function countThere(
     error_message: null,
     status_code: null,
   }
-  return jsonAnswer(answer, 200, headers)
+  return answerOf(tokenCountSchema, answer, 200, headers)
 }

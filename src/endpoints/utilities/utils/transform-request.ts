@@ -2,7 +2,6 @@
  * `/utils/transform_request`: what would be sent to the upstream, without secrets. Nothing is sent or charged.
  */
 import { z } from 'zod'
-import { jsonAnswer } from '../../../core/answer.ts'
 import type { Answer } from '../../../core/answer.ts'
 import { isAdministrator } from '../../../core/caller.ts'
 import type { Caller } from '../../../core/caller.ts'
@@ -25,6 +24,19 @@ import {
 } from '../../../formats/index.ts'
 import { redacted } from '../../../lib/redact.ts'
 import { lazy } from '../../../lib/lazy.ts'
+import { anyObject, described, listOf, mapOf, named, nullable, shape, text } from '../../openapi/schema.ts'
+import { answerOf } from '../../common/json-endpoint.ts'
+
+/** A request as its upstream would get it, or why there is none. */
+export const rawRequestSchema = named('RawRequest', () =>
+  shape({
+    raw_request_api_base: nullable(text),
+    raw_request_body: nullable(anyObject),
+    raw_request_headers: nullable(mapOf(text)),
+    dropped_params: nullable(listOf(text)),
+    error: nullable(described('Why there is no such request; all else is then null.', text)),
+  }),
+)
 
 interface Kind {
   readonly format: Format
@@ -60,6 +72,7 @@ const kindsByType: ReadonlyMap<string, Kind> = new Map(
 
 /** All values of `call_type`. */
 export const callTypes = [...kindsByType.keys()]
+
 /** Bodies of these are forms with files. */
 const formTypes: ReadonlySet<string> = new Set(
   ['transcription', 'translation', 'image_edit', 'image_variation'].flatMap(name => [name, `a${name}`]),
@@ -99,9 +112,9 @@ export async function transformRequest(
     const { target } = preview.deployment
     // The operator's addresses are shown to administrators only, as in /v1/model/info.
     const isPublic = isAdministrator(caller) || target.baseUrl === target.provider.defaultBaseUrl
-    return jsonAnswer({
+    return answerOf(rawRequestSchema, {
       raw_request_api_base: isPublic ? preview.url : redacted,
-      raw_request_body: preview.body,
+      raw_request_body: preview.body as object,
       raw_request_headers: preview.headers,
       dropped_params: preview.dropped,
       error: null,
@@ -119,7 +132,7 @@ function explained({ message, problems = [] }: GatewayError): string {
 }
 
 function failure(error: string): Answer {
-  return jsonAnswer({
+  return answerOf(rawRequestSchema, {
     raw_request_api_base: null,
     raw_request_body: null,
     raw_request_headers: null,

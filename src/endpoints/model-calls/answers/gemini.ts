@@ -6,16 +6,20 @@ import {
   described,
   either,
   integer,
+  json,
+  jsonOrEvents,
   listOf,
+  named,
   number,
   oneOf,
-  reference,
   shape,
   text,
-} from './schema.ts'
-import type { Schema } from './schema.ts'
+} from '../../openapi/schema.ts'
+import type { Success } from '../../openapi/schema.ts'
+import { geminiErrorSchema } from '../../openapi/errors.ts'
 
 const inlineData = shape({ mimeType: text, data: described('Base64.', text) })
+
 const part = shape(
   {},
   {
@@ -29,6 +33,7 @@ const part = shape(
     codeExecutionResult: anyObject,
   },
 )
+
 const logprob = shape({ token: text, logProbability: number }, { tokenId: integer })
 const modalityCounts = listOf(shape({ modality: text, tokenCount: integer }))
 
@@ -52,15 +57,21 @@ const candidate = shape(
 const promptUsage = { usageMetadata: shape({ promptTokenCount: integer }, { totalTokenCount: integer }) }
 const embedding = shape({ values: listOf(number) })
 
-/** By their names under `#/components/schemas/`. */
-export const geminiAnswerSchemas: Readonly<Record<string, Schema>> = {
-  GenerateContentResponse: shape(
+const generateContentResponseSchema = named('GenerateContentResponse', () =>
+  shape(
     { candidates: listOf(candidate), modelVersion: text, responseId: text },
-    { usageMetadata: reference('GeminiUsage'), promptFeedback: anyObject, createTime: text },
+    { usageMetadata: geminiUsageSchema, promptFeedback: anyObject, createTime: text },
   ),
-  GenerateContentStream: either(reference('GenerateContentResponse'), reference('GeminiError')),
-  GenerateContentArray: listOf(reference('GenerateContentStream')),
-  GeminiUsage: shape(
+)
+
+const generateContentStreamSchema = named('GenerateContentStream', () =>
+  either(generateContentResponseSchema, geminiErrorSchema),
+)
+
+const generateContentArraySchema = named('GenerateContentArray', () => listOf(generateContentStreamSchema))
+
+const geminiUsageSchema = named('GeminiUsage', () =>
+  shape(
     { promptTokenCount: integer, totalTokenCount: integer },
     {
       candidatesTokenCount: integer,
@@ -73,13 +84,18 @@ export const geminiAnswerSchemas: Readonly<Record<string, Schema>> = {
       trafficType: text,
     },
   ),
-  GeminiTokenCount: shape(
-    { totalTokens: integer },
-    { cachedContentTokenCount: integer, promptTokensDetails: modalityCounts },
-  ),
-  GeminiEmbedding: shape({ embedding }, promptUsage),
-  GeminiEmbeddings: shape({ embeddings: listOf(embedding) }, promptUsage),
-  GeminiModel: shape(
+)
+
+const geminiTokenCountSchema = named('GeminiTokenCount', () =>
+  shape({ totalTokens: integer }, { cachedContentTokenCount: integer, promptTokensDetails: modalityCounts }),
+)
+
+const geminiEmbeddingSchema = named('GeminiEmbedding', () => shape({ embedding }, promptUsage))
+const geminiEmbeddingsSchema = named('GeminiEmbeddings', () => shape({ embeddings: listOf(embedding) }, promptUsage))
+
+/** A model in Gemini's dialect. */
+export const geminiModelSchema = named('GeminiModel', () =>
+  shape(
     {
       name: described('`models/` and the name of the model.', text),
       version: text,
@@ -88,5 +104,30 @@ export const geminiAnswerSchemas: Readonly<Record<string, Schema>> = {
     },
     { description: text, inputTokenLimit: integer, outputTokenLimit: integer, thinking: boolean },
   ),
-  GeminiModelList: shape({ models: listOf(reference('GeminiModel')) }, { nextPageToken: text }),
-}
+)
+
+/** Models in Gemini's dialect. */
+export const geminiModelListSchema = named('GeminiModelList', () =>
+  shape({ models: listOf(geminiModelSchema) }, { nextPageToken: text }),
+)
+
+/** Content that was generated is answered whole. */
+export const generateSuccess: Success = json(generateContentResponseSchema)
+
+/** A stream is an array, or events with `alt=sse`. */
+export const streamGenerateSuccess: Success = jsonOrEvents(generateContentArraySchema, generateContentStreamSchema)
+
+/** A count of tokens is answered whole. */
+export const countTokensSuccess: Success = json(geminiTokenCountSchema)
+
+/** One embedding is answered whole. */
+export const embedSuccess: Success = json(geminiEmbeddingSchema)
+
+/** Several embeddings are answered whole. */
+export const batchEmbedSuccess: Success = json(geminiEmbeddingsSchema)
+
+/** Models are listed in pages. */
+export const modelListSuccess: Success = json(geminiModelListSchema)
+
+/** One model is answered whole. */
+export const modelSuccess: Success = json(geminiModelSchema)

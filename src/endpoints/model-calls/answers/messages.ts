@@ -5,24 +5,29 @@ import {
   described,
   either,
   integer,
+  json,
+  jsonOrEvents,
   listOf,
+  named,
   nullable,
   oneOf,
   open,
   otherThan,
-  reference,
   shape,
   text,
-} from './schema.ts'
-import type { Properties, Schema } from './schema.ts'
+} from '../../openapi/schema.ts'
+import type { Schema, Success } from '../../openapi/schema.ts'
+import { anthropicErrorSchema } from '../../openapi/errors.ts'
 
 const citations = { citations: nullable(listOf(anyObject)) }
-const blocks: Readonly<Record<string, Schema>> = {
+
+const blocks = {
   text: shape({ type: constant('text'), text }, citations),
   thinking: shape({ type: constant('thinking'), thinking: text, signature: text }),
   redacted_thinking: shape({ type: constant('redacted_thinking'), data: text }),
   tool_use: shape({ type: constant('tool_use'), id: text, name: text, input: anyObject }, { caller: anyObject }),
 }
+
 const ending = {
   stop_reason: nullable(
     oneOf(
@@ -37,13 +42,15 @@ const ending = {
   ),
   stop_sequence: nullable(text),
 }
+
 const further = {
   container: nullable(anyObject),
   stop_details: nullable(shape({ type: text }, { category: nullable(text), explanation: nullable(text) })),
 }
 
-const event = (type: string, fields: Properties = {}): Schema => shape({ type: constant(type), ...fields })
-const deltas: readonly Schema[] = [
+const event = (type: string, fields = {}): Schema => shape({ type: constant(type), ...fields })
+
+const deltas = [
   event('text_delta', { text }),
   event('thinking_delta', { thinking: text }),
   event('signature_delta', { signature: text }),
@@ -60,31 +67,37 @@ const counts = {
   service_tier: nullable(text),
 }
 
-/** By their names under `#/components/schemas/`. */
-export const messageAnswerSchemas: Readonly<Record<string, Schema>> = {
-  Message: shape(
+const messageSchema = named('Message', () =>
+  shape(
     {
       id: text,
       type: constant('message'),
       role: constant('assistant'),
       model: text,
-      content: listOf(reference('MessageBlock')),
+      content: listOf(messageBlockSchema),
       ...ending,
-      usage: reference('MessageUsage'),
+      usage: messageUsageSchema,
     },
     further,
   ),
-  MessageBlock: either(
+)
+
+const messageBlockSchema = named('MessageBlock', () =>
+  either(
     ...Object.values(blocks),
     described(
       'A block of a tool that the upstream runs itself.',
       open(shape({ type: otherThan(...Object.keys(blocks)) }, { id: text, name: text })),
     ),
   ),
-  MessageUsage: shape({ input_tokens: integer, output_tokens: integer }, counts),
-  MessageStream: either(
-    event('message_start', { message: reference('Message') }),
-    event('content_block_start', { index: integer, content_block: reference('MessageBlock') }),
+)
+
+const messageUsageSchema = named('MessageUsage', () => shape({ input_tokens: integer, output_tokens: integer }, counts))
+
+const messageStreamSchema = named('MessageStream', () =>
+  either(
+    event('message_start', { message: messageSchema }),
+    event('content_block_start', { index: integer, content_block: messageBlockSchema }),
     event('content_block_delta', { index: integer, delta: either(...deltas) }),
     event('content_block_stop', { index: integer }),
     event('message_delta', {
@@ -93,7 +106,14 @@ export const messageAnswerSchemas: Readonly<Record<string, Schema>> = {
     }),
     event('message_stop'),
     event('ping'),
-    reference('AnthropicError'),
+    anthropicErrorSchema,
   ),
-  MessageInputTokens: shape({ input_tokens: integer }),
-}
+)
+
+const messageInputTokensSchema = named('MessageInputTokens', () => shape({ input_tokens: integer }))
+
+/** A message is answered whole or as events. */
+export const messagesSuccess: Success = jsonOrEvents(messageSchema, messageStreamSchema)
+
+/** A count of tokens is answered whole. */
+export const inputTokensSuccess: Success = json(messageInputTokensSchema)

@@ -6,24 +6,27 @@ import {
   described,
   either,
   integer,
+  json,
+  jsonOrEvents,
   listOf,
+  named,
   nullable,
   number,
   oneOf,
   open,
   otherThan,
   pageOf,
-  reference,
   shape,
   text,
   unixSeconds,
-} from './schema.ts'
-import type { Properties, Schema } from './schema.ts'
+} from '../../openapi/schema.ts'
+import type { Properties, Schema, Success } from '../../openapi/schema.ts'
 
 const itemStatus = oneOf('in_progress', 'completed', 'incomplete')
 const logprob = { token: text, logprob: number, bytes: listOf(integer) }
 const logprobs = listOf(shape({ ...logprob, top_logprobs: listOf(shape(logprob)) }))
 const summaryText = shape({ type: constant('summary_text'), text })
+
 const urlCitation = shape({
   type: constant('url_citation'),
   url: text,
@@ -32,7 +35,7 @@ const urlCitation = shape({
   end_index: integer,
 })
 
-const contentParts: readonly Schema[] = [
+const contentParts = [
   shape(
     {
       type: constant('output_text'),
@@ -44,11 +47,13 @@ const contentParts: readonly Schema[] = [
   shape({ type: constant('refusal'), refusal: text }),
 ]
 
-const item = (type: string, required: Properties, optional: Properties = {}): Schema =>
+const item = (type: string, required: Properties, optional = {}): Schema =>
   shape({ id: text, type: constant(type), ...required }, { status: itemStatus, ...optional })
 
-const outputItems: Readonly<Record<string, Schema>> = {
-  message: item('message', { role: constant('assistant'), content: listOf(reference('ResponseContentPart')) }),
+const responseContentPartSchema = named('ResponseContentPart', () => either(...contentParts))
+
+const outputItems = {
+  message: item('message', { role: constant('assistant'), content: listOf(responseContentPartSchema) }),
   reasoning: item(
     'reasoning',
     { summary: listOf(summaryText) },
@@ -66,20 +71,75 @@ const outputItems: Readonly<Record<string, Schema>> = {
     result: described('Base64.', nullable(text)),
   }),
 }
+
 const otherItem = described(
   'An item of a tool that the upstream runs itself.',
   open(shape({ type: otherThan(...Object.keys(outputItems)) }, { id: text })),
 )
 
-const event = (type: string, fields: Properties, optional: Properties = {}): Schema =>
+const status = oneOf('queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled')
+const responseItemSchema = named('ResponseItem', () => either(...Object.values(outputItems), otherItem))
+
+const responseUsageSchema = named('ResponseUsage', () =>
+  shape({
+    input_tokens: integer,
+    input_tokens_details: shape({ cached_tokens: integer }, { cache_write_tokens: integer }),
+    output_tokens: integer,
+    output_tokens_details: shape({ reasoning_tokens: integer }),
+    total_tokens: integer,
+  }),
+)
+
+const responseSchema = named('Response', () =>
+  shape(
+    {
+      id: text,
+      object: constant('response'),
+      created_at: unixSeconds,
+      status,
+      model: text,
+      output: listOf(responseItemSchema),
+      error: nullable(shape({ code: text, message: text })),
+      incomplete_details: nullable(shape({ reason: oneOf('max_output_tokens', 'content_filter') })),
+      instructions: nullable(either(text, listOf(anyObject))),
+      parallel_tool_calls: boolean,
+      temperature: nullable(number),
+      tool_choice: either(text, anyObject),
+      tools: listOf(anyObject),
+      top_p: nullable(number),
+      metadata: nullable(anyObject),
+    },
+    {
+      background: nullable(boolean),
+      completed_at: nullable(unixSeconds),
+      max_output_tokens: nullable(integer),
+      max_tool_calls: nullable(integer),
+      previous_response_id: nullable(text),
+      prompt_cache_key: nullable(text),
+      reasoning: nullable(shape({}, { effort: nullable(text), summary: nullable(text) })),
+      safety_identifier: nullable(text),
+      service_tier: nullable(text),
+      store: nullable(boolean),
+      text: shape({ format: anyObject }, { verbosity: nullable(text) }),
+      top_logprobs: nullable(integer),
+      truncation: nullable(oneOf('auto', 'disabled')),
+      usage: nullable(responseUsageSchema),
+      user: nullable(text),
+    },
+  ),
+)
+
+const event = (type: string, fields: Properties, optional = {}): Schema =>
   shape({ type: constant(type), sequence_number: integer, ...fields }, optional)
-const ofResponse = (type: string): Schema => event(type, { response: reference('Response') })
-const ofItem = (type: string): Schema => event(type, { output_index: integer, item: reference('ResponseItem') })
+
+const ofResponse = (type: string) => event(type, { response: responseSchema })
+const ofItem = (type: string) => event(type, { output_index: integer, item: responseItemSchema })
 const inItem = { item_id: text, output_index: integer }
 const inContent = { ...inItem, content_index: integer }
 const inSummary = { ...inItem, summary_index: integer }
-const part = { part: reference('ResponseContentPart') }
-const events: readonly Schema[] = [
+const part = { part: responseContentPartSchema }
+
+const events = [
   ...['created', 'queued', 'in_progress', 'completed', 'incomplete', 'failed'].map(name =>
     ofResponse(`response.${name}`),
   ),
@@ -108,66 +168,42 @@ const events: readonly Schema[] = [
     { sequence_number: integer },
   ),
 ]
+
 const eventTypes = events.map(one => (one.properties as { type: { const: string } }).type.const)
 
-const status = oneOf('queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled')
-const response = shape(
-  {
-    id: text,
-    object: constant('response'),
-    created_at: unixSeconds,
-    status,
-    model: text,
-    output: listOf(reference('ResponseItem')),
-    error: nullable(shape({ code: text, message: text })),
-    incomplete_details: nullable(shape({ reason: oneOf('max_output_tokens', 'content_filter') })),
-    instructions: nullable(either(text, listOf(anyObject))),
-    parallel_tool_calls: boolean,
-    temperature: nullable(number),
-    tool_choice: either(text, anyObject),
-    tools: listOf(anyObject),
-    top_p: nullable(number),
-    metadata: nullable(anyObject),
-  },
-  {
-    background: nullable(boolean),
-    completed_at: nullable(unixSeconds),
-    max_output_tokens: nullable(integer),
-    max_tool_calls: nullable(integer),
-    previous_response_id: nullable(text),
-    prompt_cache_key: nullable(text),
-    reasoning: nullable(shape({}, { effort: nullable(text), summary: nullable(text) })),
-    safety_identifier: nullable(text),
-    service_tier: nullable(text),
-    store: nullable(boolean),
-    text: shape({ format: anyObject }, { verbosity: nullable(text) }),
-    top_logprobs: nullable(integer),
-    truncation: nullable(oneOf('auto', 'disabled')),
-    usage: nullable(reference('ResponseUsage')),
-    user: nullable(text),
-  },
-)
-
-/** By their names under `#/components/schemas/`. */
-export const responseAnswerSchemas: Readonly<Record<string, Schema>> = {
-  Response: response,
-  ResponseItem: either(...Object.values(outputItems), otherItem),
-  ResponseContentPart: either(...contentParts),
-  ResponseUsage: shape({
-    input_tokens: integer,
-    input_tokens_details: shape({ cached_tokens: integer }, { cache_write_tokens: integer }),
-    output_tokens: integer,
-    output_tokens_details: shape({ reasoning_tokens: integer }),
-    total_tokens: integer,
-  }),
-  ResponseStream: either(
+const responseStreamSchema = named('ResponseStream', () =>
+  either(
     ...events,
     described(
       'An event of a tool that the upstream runs itself.',
       open(shape({ type: otherThan(...eventTypes), sequence_number: integer })),
     ),
   ),
-  ResponseInputTokens: shape({ object: constant('response.input_tokens'), input_tokens: integer }),
-  ResponseInputItems: pageOf(described('An item as the client sent it.', open(shape({ id: text }, { type: text })))),
-  DeletedResponse: shape({ id: text, object: constant('response'), deleted: constant(true) }),
-}
+)
+
+const responseInputTokensSchema = named('ResponseInputTokens', () =>
+  shape({ object: constant('response.input_tokens'), input_tokens: integer }),
+)
+
+const responseInputItemsSchema = named('ResponseInputItems', () =>
+  pageOf(described('An item as the client sent it.', open(shape({ id: text }, { type: text })))),
+)
+
+const deletedResponseSchema = named('DeletedResponse', () =>
+  shape({ id: text, object: constant('response'), deleted: constant(true) }),
+)
+
+/** A response is answered whole or as events. */
+export const responseOrEvents: Success = jsonOrEvents(responseSchema, responseStreamSchema)
+
+/** A response is answered whole. */
+export const responseSuccess: Success = json(responseSchema)
+
+/** A count of tokens is answered whole. */
+export const inputTokensSuccess: Success = json(responseInputTokensSchema)
+
+/** The items of a request are listed in pages. */
+export const inputItemsSuccess: Success = json(responseInputItemsSchema)
+
+/** A deletion is confirmed. */
+export const deletedSuccess: Success = json(deletedResponseSchema)
