@@ -29,7 +29,7 @@ import { createIdempotentRequests } from '../store/objects/idempotent-requests.t
 import { createFileStore } from '../store/objects/files.ts'
 import type { RunningFileStore } from '../store/objects/files.ts'
 import { createRunLeases } from '../store/objects/run-leases.ts'
-import { createTroubleClaims } from '../store/health/trouble-claims.ts'
+import { createTroubleClaims } from '../store/redis/trouble-claims.ts'
 import { createStorageGuard } from '../store/objects/storage-guard.ts'
 import { openInstallation, restoreInstallation } from '../store/keys/installation.ts'
 import type { Installation } from '../store/keys/installation.ts'

@@ -83,7 +83,7 @@ async function look({ file, models = { 'gpt-5.4': tiered }, usage, failure, cutA
     files: {
       leaseBatch: async () => true,
       update: async () => true,
-      batchSettled: async () => [],
+      batchSettled: async () => true,
       put: async (made: FileRecord) => made,
       findUpstream: async () => undefined,
     },

@@ -122,7 +122,7 @@ export async function settleLost(services: Services, record: FileRecord, deploym
 
 type BatchSettlement = Omit<EndedCall, 'id' | 'operation' | 'route' | 'caller' | 'tags' | 'model' | 'startedAtMs'>
 
-/** Resolves once the row is stored: what the batch had reserved comes back afterwards. Rejects with `overloaded`. */
+/** Resolves once the row is stored, and with it what the batch had reserved is back. Rejects with `overloaded`. */
 async function settle(services: Services, record: FileRecord, end: BatchSettlement): Promise<void> {
   services.settleEnded({
     ...end,

@@ -36,10 +36,9 @@ function servicesOf(ended: EndedCall[]): Services {
         return (owner ??= lease.owner) === lease.owner
       },
       update: async () => true,
-      batchSettled: async () => [],
+      batchSettled: async () => true,
     },
     ledger: { query: async () => ({ rows: [], nextCursor: null }), flush: async () => true },
-    limiter: { stored() {} },
     settleEnded: (one: EndedCall) => void ended.push(one),
   } as unknown as Services
 }
@@ -62,7 +61,7 @@ test('a batch whose settlement could not be noted is not charged a second time',
       ...services.files,
       async batchSettled() {
         if (failures-- > 0) throw new Error('the database is away')
-        return []
+        return true
       },
     },
     ledger: { ...services.ledger, query: async () => ({ rows: ended, nextCursor: null }) },
@@ -111,7 +110,7 @@ test('a batch that its upstream has forgotten ends after two days, charged as wh
   const services = servicesOf(ended)
   const changed = {
     ...services,
-    files: { ...services.files, batchSettled: async (_: string, body: object) => (kept.push(body), []) },
+    files: { ...services.files, batchSettled: async (_: string, body: object) => (kept.push(body), true) },
     fileCalls: { json: () => Promise.reject(new GatewayError('model-not-found', 'no such batch')) },
   } as unknown as Services
   const reserved = [{ scope: 'key:k', startMs: 0, nanoUsd: 5, model: null }]

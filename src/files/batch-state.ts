@@ -94,7 +94,7 @@ async function settleOnce(
   try {
     if (!(await settleBatch(services, record, { deployment: deploymentOf(services, record), batch: end, output })))
       return false
-    return await noteSettled(services, record, body)
+    return await services.files.batchSettled(record.id, body)
   } catch (error) {
     // Else nothing would settle it for a minute. A worker gives its lease back by itself.
     if (leasedBy === undefined) void giveBack(services, record, owner)
@@ -114,17 +114,10 @@ async function giveBack({ files, clock }: Services, { id }: FileRecord, owner: s
     }
 }
 
-/** What the batch had reserved comes back. false = another worker was faster. */
-async function noteSettled({ files, limiter }: Services, { id }: FileRecord, body: Json): Promise<boolean> {
-  const returned = await files.batchSettled(id, body)
-  if (returned) limiter.stored(returned)
-  return returned !== undefined
-}
-
 /** The end of a batch of which its upstream reported none. */
 export async function endLost(services: Services, record: FileRecord): Promise<Json> {
   const body = { ...record.body, status: 'failed' }
   await settleLost(services, record, deploymentOf(services, record))
-  await noteSettled(services, record, body)
+  await services.files.batchSettled(record.id, body)
   return body
 }

@@ -160,7 +160,7 @@ test('an intent says what the call has reserved, also what a further attempt res
   const [own, next, provider] = [budgetOf(9, { id: 'key:k' }), budgetOf(9, { id: 'key:k:model:n' }), budgetOf(9)]
   const budgets = budgetScopesOf('w', [own])
   const call = {
-    ...{ id: '0195', startedAtMs: 1, route: '/v1/x', operation: 'chat', model: 'm', stream: false },
+    ...{ id: '0195', startedAtMs: 1, route: '/v1/x', operation: 'chat', model: 'm', stream: false, candidates: [] },
     caller: { role: 'key', key: { id: 'k', alias: null, userId: null, teamId: null, organizationId: null } },
   } as unknown as Call
   const policy = recordLedger(ledger, 'w')

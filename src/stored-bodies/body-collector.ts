@@ -195,7 +195,7 @@ export class BodyCollector implements CallBodyCollector {
     this.#isDone = true
     this.#stream = undefined
     const { sink } = this.#parts
-    const row = ledgerIntent({ call: this.#call, reserved: undefined })
+    const row = ledgerIntent({ call: this.#call, reserved: undefined, input: undefined })
     sink.keep(
       {
         requestId: row.request_id,

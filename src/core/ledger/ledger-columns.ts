@@ -46,6 +46,15 @@ export interface LedgerColumn<Value = unknown, Source = Settlement> {
 export interface BegunCall extends Pick<Settlement, 'call'> {
   /** What it has reserved in budgets; undefined = it has none. */
   readonly reserved: BudgetCharge | undefined
+  /** Its input, as far as it can be estimated at once; undefined = it cannot, or what it has reserved says more. */
+  readonly input: BegunInput | undefined
+}
+
+/** The input of a call that has not ended, estimated. */
+export interface BegunInput {
+  readonly inputTokens: number
+  /** null = its price is not known. */
+  readonly costNanoUsd: bigint | null
 }
 
 type Options<Value> = Pick<LedgerColumn<Value>, 'since' | 'values' | 'interrupted'>
@@ -87,10 +96,16 @@ const reserved = <Value>(column: LedgerColumn<Value>, reservedValue: (charge: Bu
   inIntent: true as const,
   intentValue: (source: BegunCall) => source.reserved && reservedValue(source.reserved),
 })
+/** Journalled with what is known of the input, which is all that is known where the process dies. */
+const estimated = <Value>(column: LedgerColumn<Value>, inputValue: (input: BegunInput) => Value) => ({
+  ...column,
+  inIntent: true as const,
+  intentValue: (source: BegunCall) => source.input && inputValue(source.input),
+})
 
 const outcomes = ['success', 'error', 'client_closed', 'upstream_cut', 'interrupted']
 const usageSources = ['upstream', 'estimated', 'mixed', 'none']
-const costSources = ['prices', 'upstream', 'mixed', 'reserved']
+const costSources = ['prices', 'upstream', 'mixed', 'reserved', 'input']
 
 /** Columns that nearly every call has: each record of the journal has them all. */
 const usualColumns = {
@@ -116,14 +131,18 @@ const usualColumns = {
   team_id: begun(textOrNull('Of the key.', ({ call }) => call.caller.key.teamId)),
   end_user: textOrNull('`user` of the request.', ({ call }) => call.endUser || null),
   stream: begun(boolean('Asked for as a stream.', ({ call }) => call.stream)),
-  input_tokens: count('All of the input, cached tokens included.', usage => usage.inputTokens),
+  input_tokens: estimated(
+    count('All of the input, cached tokens included.', usage => usage.inputTokens),
+    input => input.inputTokens,
+  ),
   output_tokens: count('All of the output, reasoning included.', usage => usage.outputTokens),
   cached_input_tokens: count("Of the input: read from the provider's cache.", usage => usage.cachedInputTokens),
   cache_write_tokens: count("Of the input: written to the provider's cache.", usage => usage.cacheWriteTokens),
   reasoning_tokens: count('Of the output.', usage => usage.reasoningTokens),
   usage_source: text('Who counted.', ({ usageSource }) => usageSource, { values: usageSources, interrupted: 'none' }),
-  cost_nano_usd: decimalOrNull('Nano-dollars; null = price or usage unknown.', ({ costNanoUsd }) =>
-    decimal(costNanoUsd),
+  cost_nano_usd: estimated(
+    decimalOrNull('Nano-dollars; null = price or usage unknown.', ({ costNanoUsd }) => decimal(costNanoUsd)),
+    input => decimal(input.costNanoUsd),
   ),
   duration_ms: number('From the first byte of the request to the end.', end => roundMs(end.durationMs)),
   first_byte_ms: numberOrNull('To the first byte of the answer.', ({ call }) => firstByteMs(call.progress.firstByteMs)),
@@ -197,7 +216,8 @@ const occasionalColumns = {
   explicit_cached_tokens: count('Of the cached input: of a cache that was made.', usage => usage.explicitCachedTokens),
   cost_source: textOrNull(
     'Where the cost comes from; `reserved` = the process died before the end of the call was known, so that the most ' +
-      'that it could cost is counted; null = it is not known.',
+      'that it could cost is counted; `input` = likewise, of a call that had reserved nothing: what its input costs at ' +
+      'least, as estimated, and nothing of its output; null = it is not known.',
     ({ costSource }) => (costSource === 'none' ? null : costSource),
     { values: costSources },
   ),
@@ -259,7 +279,7 @@ export const columnIndex = (name: keyof LedgerRow): number => columnList.findInd
 
 const hasIntentValue = ({ intentValue }: LedgerColumn): boolean => intentValue !== undefined
 
-/** The columns of an intent; what it has of a reservation stands behind all others, as intents had it not at first. */
+/** The columns of an intent; what few intents have stands behind all others. */
 export const intentColumnList = columnList
   .filter(column => column.inIntent)
   .toSorted((a, b) => Number(hasIntentValue(a)) - Number(hasIntentValue(b)))
@@ -285,12 +305,17 @@ const interruptedColumns = {
 
 /**
  * The row of a call whose process died before it was settled: what its intent does not say is not known. It was sent,
- * as far as anybody knows, and costs what was reserved for it.
+ * as far as anybody knows, and costs what was reserved for it; without a reservation what its input costs at least.
  */
 export function interruptedRow(intent: LedgerIntent): LedgerRow {
-  const { budget_nano_usd: cost_nano_usd } = intent
-  const cost_source = cost_nano_usd === null ? null : 'reserved'
-  return { ...interruptedColumns, ...intent, cost_nano_usd, cost_source }
+  const { budget_nano_usd: reserved, cost_nano_usd: ofInput, input_tokens: inputTokens } = intent
+  return {
+    ...interruptedColumns,
+    ...intent,
+    usage_source: inputTokens === null ? 'none' : 'estimated',
+    cost_nano_usd: reserved ?? ofInput,
+    cost_source: reserved !== null ? 'reserved' : ofInput !== null ? 'input' : null,
+  }
 }
 
 /** The row of a call that has ended. */

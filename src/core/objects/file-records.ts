@@ -119,10 +119,10 @@ export interface FileStore {
   /** The upstream has no such batch: its record goes, and what it had reserved comes back. */
   giveUpBatch(id: string): Promise<readonly StoredAmount[]>
   /**
-   * The end of the batch is in the ledger: what it had reserved comes back. Of several callers that saw the same end
-   * exactly one gets it; undefined = another one did, or the batch is gone.
+   * The end of the batch is in the ledger, and what it had reserved is back with it. Of several callers that saw the
+   * same end exactly one gets true; false = another one did, or the batch is gone.
    */
-  batchSettled(id: string, body: FileRecord['body']): Promise<readonly StoredAmount[] | undefined>
+  batchSettled(id: string, body: FileRecord['body']): Promise<boolean>
   /**
    * Takes the batches that are due: not recorded, not leased by a live owner, and not put off by `releaseBatch`;
    * longest overdue first. No batch is given to two live owners, however many replicas ask at once.

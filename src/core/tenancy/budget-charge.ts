@@ -36,7 +36,10 @@ interface ReservingCall {
 export interface BudgetCharge {
   /** Nano-dollars: the cost, or what was reserved where the cost is not known. */
   readonly nanoUsd: number
-  /** As in `BudgetScopes`; `START:AMOUNT SCOPE` where a budget is charged another amount. */
+  /**
+   * As in `BudgetScopes`; `START:AMOUNT SCOPE` where a budget is charged another amount, `START-AMOUNT SCOPE` (or
+   * `START:AMOUNT-AMOUNT SCOPE`) where it gets back what was reserved.
+   */
   readonly list: readonly string[]
 }
 
@@ -44,6 +47,12 @@ export interface BudgetCharge {
 export interface BatchAmount extends BudgetAmount {
   /** It is the budget of this model, which its requests alone count in; null = of all of them. */
   readonly model: string | null
+}
+
+/** What is charged in one period of one budget. */
+export interface ChargedAmount extends BudgetAmount {
+  /** What was stored as reserved, and comes back with the charge. */
+  readonly returnedNanoUsd?: number
 }
 
 /** A name of a process, by which its amounts are distinguished from those of others. */
@@ -56,11 +65,10 @@ export function budgetScopesOf(writer: SpendWriter, scopes: readonly LimitScope[
 }
 
 /** The list of a charge whose budgets are not all charged `nanoUsd`. */
-export function chargeList(writer: SpendWriter, amounts: readonly BudgetAmount[], nanoUsd: number): readonly string[] {
-  return [
-    writer,
-    ...amounts.map(one => `${one.startMs}${one.nanoUsd === nanoUsd ? '' : `:${one.nanoUsd}`} ${one.scope}`),
-  ]
+export function chargeList(writer: SpendWriter, amounts: readonly ChargedAmount[], nanoUsd: number): readonly string[] {
+  const textOf = ({ scope, startMs, nanoUsd: own, returnedNanoUsd: returned = 0 }: ChargedAmount) =>
+    `${startMs}${own === nanoUsd ? '' : `:${own}`}${returned === 0 ? '' : `-${returned}`} ${scope}`
+  return [writer, ...amounts.map(textOf)]
 }
 
 /**
@@ -95,9 +103,11 @@ export interface ChargedPeriod {
   readonly startMs: number
   /** Decimal text; undefined = that of the row. */
   readonly nanoUsd: string | undefined
+  /** Likewise, what comes back; undefined = nothing. */
+  readonly returnedNanoUsd: string | undefined
 }
 
-const periodForm = /^(\d{1,16})(?::(\d{1,19}))? (.+)$/s
+const periodForm = /^(\d{1,16})(?::(\d{1,19}))?(?:-(\d{1,19}))? (.+)$/s
 
 /** Reads a list that `chargeList` made. */
 export function readBudgetScopes(list: readonly string[]): {
@@ -106,8 +116,8 @@ export function readBudgetScopes(list: readonly string[]): {
 } {
   const [writer = '', ...budgets] = list
   const periods = budgets.flatMap(text => {
-    const [, startMs, nanoUsd, scope] = periodForm.exec(text) ?? []
-    return scope === undefined ? [] : [{ scope, startMs: Number(startMs), nanoUsd }]
+    const [, startMs, nanoUsd, returnedNanoUsd, scope] = periodForm.exec(text) ?? []
+    return scope === undefined ? [] : [{ scope, startMs: Number(startMs), nanoUsd, returnedNanoUsd }]
   })
   return { writer, periods }
 }

@@ -120,9 +120,12 @@ export interface Limiter {
   budgetLeft(scope: LimitScope): number
   /** For people who look at a limit; of a budget after `prepare`. Counts nothing. */
   use(scope: LimitScope): LimitUse
-  /** Counts money that was not reserved before, or whose reservation is stored: of batches, known at their end. */
-  charge(amounts: readonly BudgetAmount[]): void
-  /** The database has changed by these: reservations of batches that came back. */
+  /**
+   * Counts money that was not reserved before, or whose reservation is stored: of batches, known at their end. What
+   * they had reserved, `returned`, comes back in the same moment.
+   */
+  charge(amounts: readonly BudgetAmount[], returned?: readonly BudgetAmount[]): void
+  /** The database has changed by these: reservations of batches that never began came back. */
   stored(amounts: readonly StoredAmount[]): void
   /** It is not known whether amounts of this process were stored: they are read again with the next use. */
   recount(scopes: readonly LimitScope[]): void

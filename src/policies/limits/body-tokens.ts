@@ -12,3 +12,10 @@ export function bodyTokens(call: Call): number {
   const bytes = call.body?.size ?? 0
   return bytes > announcedBytesMax ? estimatedInput(call) : Math.ceil(bytes / bytesPerToken)
 }
+
+/** The same, without counting anything; undefined = only the texts of a large body would say it. */
+export function inputTokensAtHand({ body, estimatedInputTokens }: Call): number | undefined {
+  if (estimatedInputTokens >= 0) return estimatedInputTokens
+  const bytes = body?.size ?? 0
+  return bytes > announcedBytesMax ? undefined : Math.ceil(bytes / bytesPerToken)
+}

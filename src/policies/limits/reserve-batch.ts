@@ -1,6 +1,6 @@
 /** Reserves what a batch can cost at most in all of its budgets, and charges what it cost. */
 import type { BudgetPlan } from '../../access/limits/budget-plan.ts'
-import type { BatchAmount } from '../../core/tenancy/budget-charge.ts'
+import type { BatchAmount, ChargedAmount } from '../../core/tenancy/budget-charge.ts'
 import { chargeList } from '../../core/tenancy/budget-charge.ts'
 import type { BudgetSettings } from '../../core/tenancy/budgets.ts'
 import type { BatchModel, Call, EndedBatch, Settlement, StartedBatch } from '../../core/call.ts'
@@ -109,7 +109,8 @@ function amountOf(model: BatchModel, { unknownPrice, reserveNanoUsd }: BudgetSet
 
 /**
  * Sets `charge`: what each budget has reserved is charged there, in the period of then, the cost in place of the
- * bound; budgets that came since count it in their present period. A cost that is not known is what was reserved.
+ * bound; budgets that came since count it in their present period. A cost that is not known is what was reserved. The
+ * charge and what comes back are one: in the row, and here.
  */
 export function chargeBatch(
   { limiter, clock, limits }: BatchParts,
@@ -119,13 +120,17 @@ export function chargeBatch(
   const { call, costNanoUsd } = settlement
   const costOf = (model: string | null) => (model === null ? costNanoUsd : (costs.get(model) ?? null))
   const nanoUsdOf = (cost: bigint | null, otherwise: number) => (cost === null ? otherwise : Number(cost))
-  const amounts = reserved.map(one => ({ ...one, nanoUsd: nanoUsdOf(costOf(one.model), one.nanoUsd) }))
+  const amounts: ChargedAmount[] = reserved.map(({ scope, startMs, model, nanoUsd }) => ({
+    scope,
+    startMs,
+    nanoUsd: nanoUsdOf(costOf(model), nanoUsd),
+    returnedNanoUsd: nanoUsd,
+  }))
   const known = new Set(reserved.map(one => one.scope))
   const ofCaller = limits.of(call.caller, call.models.settings)
   const add = (plan: BudgetPlan | undefined, model: string | null) => {
     for (const { id, budget } of plan?.at(clock.epochMs()).scopes ?? [])
-      if (!known.has(id))
-        amounts.push({ scope: id, startMs: budget!.startMs, model, nanoUsd: nanoUsdOf(costOf(model), 0) })
+      if (!known.has(id)) amounts.push({ scope: id, startMs: budget!.startMs, nanoUsd: nanoUsdOf(costOf(model), 0) })
   }
   add(ofCaller.ofModel('', call.models).plan, null)
   for (const model of costs.keys()) add(ofCaller.ofModel(model, call.models).modelPlan, model)
@@ -133,5 +138,5 @@ export function chargeBatch(
   const bound = reserved.find(one => one.model === null)?.nanoUsd ?? 0
   const nanoUsd = nanoUsdOf(costNanoUsd, bound)
   settlement.charge = { nanoUsd, list: chargeList(limits.spendWriter, amounts, nanoUsd) }
-  limiter.charge(amounts)
+  limiter.charge(amounts, reserved)
 }

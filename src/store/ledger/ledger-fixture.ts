@@ -55,10 +55,10 @@ export function exampleRow(changes: Partial<LedgerRow> = {}): LedgerRow {
   }
 }
 
-/** The intent that belongs to a row. */
+/** The intent that belongs to a row, of a call whose input was not estimated. */
 export function intentOf(row: LedgerRow): LedgerIntent {
   const names = intentColumnList.map(({ name }) => [name, row[name]])
-  return Object.fromEntries(names) as unknown as LedgerIntent
+  return { ...(Object.fromEntries(names) as unknown as LedgerIntent), input_tokens: null, cost_nano_usd: null }
 }
 
 /** A directory and a migrated, empty database of its own. */

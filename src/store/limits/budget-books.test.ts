@@ -6,12 +6,14 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { chargeList } from '../../core/tenancy/budget-charge.ts'
 import type { LedgerRow } from '../../core/ledger/ledger-columns.ts'
+import type { ChargedAmount } from '../../core/tenancy/budget-charge.ts'
 import type { BudgetAmount, LimitReservation } from '../../core/tenancy/limits.ts'
 import { openDatabase } from '../database/open.ts'
 import { openLedgerDatabase } from '../ledger/ledger-database.ts'
 import { exampleRow, makePlace } from '../ledger/ledger-fixture.ts'
 import { decodeRecord, encodeSettlement } from '../ledger/journal/ledger-record.ts'
 import { daysWithin, rollupDifferences } from '../ledger/sums/rollup-check.ts'
+import type { FileRecord } from '../../core/objects/file-records.ts'
 import { batchRecords } from '../objects/batch-records.ts'
 import { Random, seedsOf } from '../../../tests/property/random.ts'
 import { BudgetCounters } from './budget-counters.ts'
@@ -93,7 +95,7 @@ async function openBooks(url: string | undefined) {
     clock,
     rows,
     /** As a process journals it. */
-    settle(writer: string, amounts: readonly BudgetAmount[], cost: number) {
+    settle(writer: string, amounts: readonly ChargedAmount[], cost: number) {
       const row = exampleRow({
         started_at_ms: 20_000 * dayMs + rows.length * 3_600_000,
         cost_nano_usd: String(cost),
@@ -139,6 +141,13 @@ class Truth {
     return this.#sums.get(`${id}@${budget.startMs}`) ?? 0
   }
 }
+
+const batchLease = { owner: 'o', nowMs: 0, leaseMs: 1 }
+
+const batchOf = (id: string, reserved: OpenBatch['amounts']): FileRecord => ({
+  ...{ id, kind: 'batch', keyId: 'key-1', deploymentId: 'd', upstreamId: id, purpose: '', filename: '', bytes: 0 },
+  ...{ models: ['one'], createdAtMs: 1, body: {}, recorded: false, owner: null, reserved },
+})
 
 const amountsOf = (scopes: readonly BudgetScope[], nanoUsd: number) =>
   scopes.map(({ id, budget }) => ({ scope: id, startMs: budget.startMs, nanoUsd }))
@@ -213,22 +222,7 @@ class Interleaving {
     if (!taken) return
     const id = `batch_${crypto.randomUUID()}`
     const amounts = amountsOf(scopes, bound).map(one => ({ ...one, model: null }))
-    await this.#process.batches.begin(
-      {
-        ...{
-          id,
-          kind: 'batch',
-          keyId: 'key-1',
-          deploymentId: 'd',
-          upstreamId: id,
-          purpose: '',
-          filename: '',
-          bytes: 0,
-        },
-        ...{ models: ['one'], createdAtMs: 1, body: {}, recorded: false, owner: null, reserved: amounts },
-      },
-      { owner: 'o', nowMs: 0, leaseMs: 1 },
-    )
+    await this.#process.batches.begin(batchOf(id, amounts), batchLease)
     taken.keep()
     // Now and then it is not known whether it was stored.
     if (this.#random(4) === 0) this.#process.limiter.recount(scopes)
@@ -243,16 +237,15 @@ class Interleaving {
     const isGivenUp = this.#random(4) === 0
     if (!isGivenUp) {
       const cost = this.#random(amounts[0]!.nanoUsd + 1)
-      const charged = amounts.map(one => ({ ...one, nanoUsd: cost }))
+      const charged = amounts.map(one => ({ ...one, nanoUsd: cost, returnedNanoUsd: one.nanoUsd }))
       this.#books.settle(writer, charged, cost)
-      limiter.charge(charged)
+      limiter.charge(charged, amounts)
       this.#truth.add(charged)
-      await this.#books.store()
-    }
-    const returned = isGivenUp ? await batches.giveUp(id) : await batches.settled(id, { status: 'completed' })
-    limiter.stored(returned ?? [])
-    // Another look at it finds nothing to give back.
-    expect((await batches.settled(id, {})) ?? []).toEqual([])
+      if (this.#random(2) === 0) await this.#books.store()
+      expect(await batches.settled(id, { status: 'completed' })).toBe(true)
+    } else limiter.stored(await batches.giveUp(id))
+    // Another look at it finds nothing to settle.
+    expect(await batches.settled(id, {})).toBe(false)
     this.#truth.add(amounts, -1)
     this.done.ends++
   }
@@ -327,4 +320,34 @@ for (const { name, url } of servers)
       }
       expect(Object.values(done).every(count => count > 3)).toBe(true)
     })
+
+    for (const cost of [900, 400, 0])
+      test(`a batch of 900 that cost ${cost}: no reader sees charge and reservation together, or neither`, async () => {
+        const books = await openBooks(url)
+        const scope = budgetOf(5000, { id: 'key:key-1', startMs: 5 })
+        const [ending, beside] = [books.start(), books.start()]
+        const left = async ({ limiter }: typeof ending) => {
+          await limiter.prepare([scope])
+          return 5000 - limiter.budgetLeft(scope)
+        }
+        const amounts = [{ scope: scope.id, startMs: 5, nanoUsd: 900, model: null }]
+        await ending.batches.begin(batchOf('batch_1', amounts), batchLease)
+        expect([await left(ending), await left(beside), await books.spent(scope)]).toEqual([900, 900, 900])
+        const charged = [{ scope: scope.id, startMs: 5, nanoUsd: cost, returnedNanoUsd: 900 }]
+        books.settle(ending.writer, charged, cost)
+        ending.limiter.charge(charged, amounts)
+        // The process that ends it counts both at once, and a database read at any moment has both or neither.
+        expect(await left(ending)).toBe(cost)
+        const seen = new Set<number>([await books.spent(scope)])
+        let isStored = false
+        const storing = books.store().then(() => (isStored = true))
+        while (!isStored) seen.add(await books.spent(scope))
+        await storing
+        seen.add(await books.spent(scope))
+        expect([...seen]).toEqual(cost === 900 ? [900] : [900, cost])
+        // Killed here: the batch is not noted as settled, and a look of another process charges nothing again.
+        const after = books.start()
+        expect([await left(after), await after.batches.settled('batch_1', {})]).toEqual([cost, true])
+        expect([await left(books.start()), await books.spent(scope)]).toEqual([cost, cost])
+      })
   })

@@ -236,12 +236,16 @@ export class BudgetCounters {
   }
 
   /**
-   * Counts what was not reserved in the periods that are in use here; of others the database has it before they are
-   * used. The scopes that it counted in.
+   * Counts what was not reserved in the periods that are in use here, and what comes back with it; of others the
+   * database has it before they are used. The scopes that it counted in.
    */
-  charge(amounts: readonly BudgetAmount[]): BudgetScope[] {
+  charge(amounts: readonly BudgetAmount[], returned: readonly BudgetAmount[] = []): BudgetScope[] {
     const counters = this.#inUse(amounts)
     for (const [counter, { nanoUsd }] of counters) counter.count(nanoUsd)
+    const writer = `-${this.writer}`
+    for (const [counter, { nanoUsd }] of this.#inUse(returned))
+      counter.learn([[writer, (counter.others.get(writer) ?? 0) - nanoUsd]])
+    if (returned.length > 0) for (const [counter] of counters) this.#tellSoft(counter, counter.latest)
     return counters.map(([counter]) => counter.latest)
   }
 
@@ -263,6 +267,8 @@ export class BudgetCounters {
       const { scope, startMs } = amount
       const present = this.#counters.get(scope)
       const counter = present?.startMs === startMs ? present : this.#former.get(`${scope}@${startMs}`)
+      // A reading that may have begun before is repeated.
+      if (counter?.isLoaded === false) counter.settlements++
       return counter?.isLoaded ? [[counter, amount]] : []
     })
   }

@@ -99,6 +99,30 @@ describe.if(url !== undefined)('on Redis', () => {
     expect(all.ledger.sum(scope)).toBe(1000)
   })
 
+  test('a batch that ends at another replica leaves the same room at every moment', async () => {
+    const all = await start()
+    const [began, ended, beside] = all.replicas as [Replica, Replica, Replica]
+    const scope = budgetOf(1000)
+    const amount = { scope: scope.id, startMs: 0, nanoUsd: 900 }
+    const batch = takenOf(await takeAt(began, scope, 900))
+    all.ledger.settle({ writer: 'one', scopes: [scope], nanoUsd: 900 })
+    all.ledger.store()
+    batch.keep()
+    await ended.limiter.prepare([scope])
+    const looks = async () => {
+      // Both would leave no room for 100, neither would leave it for 101.
+      expect(await takeAt(beside, scope, 101)).toMatchObject({ allowed: false })
+      takenOf(await takeAt(beside, scope, 100)).release(0, 0)
+    }
+    await looks()
+    ended.limiter.charge([amount], [amount])
+    for (let times = 0; times < 30; times++) await looks()
+    all.ledger.settle({ writer: 'two', scopes: [scope], nanoUsd: 900 })
+    all.ledger.settle({ writer: '-two', scopes: [scope], nanoUsd: -900 })
+    all.ledger.store()
+    for (let times = 0; times < 30; times++) await looks()
+  })
+
   test('a Redis that lost everything is told what was spent, by the replicas and by the database', async () => {
     const all = await start([0, 5, 10])
     const scope = budgetOf(1000)

@@ -119,12 +119,16 @@ export class MemoryLimiter implements Limiter {
     }
   }
 
-  charge(amounts: readonly BudgetAmount[]): void {
-    this.#budgets.charge(amounts)
+  charge(amounts: readonly BudgetAmount[], returned?: readonly BudgetAmount[]): void {
+    this.#wake(this.#budgets.charge(amounts, returned))
   }
 
   stored(amounts: readonly StoredAmount[]): void {
-    for (const scope of this.#budgets.stored(amounts)) this.#queue.wake(this.#budgets.find(scope))
+    this.#wake(this.#budgets.stored(amounts))
+  }
+
+  #wake(scopes: readonly BudgetScope[]): void {
+    for (const scope of scopes) this.#queue.wake(this.#budgets.find(scope))
   }
 
   recount(scopes: readonly LimitScope[]): void {

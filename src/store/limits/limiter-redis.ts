@@ -171,8 +171,8 @@ export class RedisLimiter implements Limiter, TickTask {
     return { ...counted, spentNanoUsd: budget.spent, reservedNanoUsd }
   }
 
-  charge(amounts: readonly BudgetAmount[]): void {
-    this.#reportBudgets(this.#options.budgets.charge(amounts))
+  charge(amounts: readonly BudgetAmount[], returned?: readonly BudgetAmount[]): void {
+    this.#reportBudgets(this.#options.budgets.charge(amounts, returned))
   }
 
   stored(amounts: readonly StoredAmount[]): void {

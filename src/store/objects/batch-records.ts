@@ -1,6 +1,7 @@
 /**
  * Batches from the intent to the settlement, each step one transaction: what a batch reserves is in `budget_spend` as
- * long as its record is there and not settled, whichever process made it and whichever ends it.
+ * long as its record is there and the ledger has not the row of its end, whichever process made it and whichever ends
+ * it. The row itself brings it back (`sums/budget-spend.ts`).
  */
 import type { SQL } from 'bun'
 import type { SpendWriter } from '../../core/tenancy/budget-charge.ts'
@@ -39,13 +40,11 @@ export function batchRecords({ database, guard, writer }: BatchRecordParts) {
 
     giveUp: (id: string): Promise<readonly StoredAmount[]> => transaction(database, tx => giveUp(tx, id, writer)),
 
-    settled(id: string, body: FileRecord['body']): Promise<readonly StoredAmount[] | undefined> {
-      return transaction(database, async tx => {
-        const rows = (await tx`
-          update upstream_files set body = ${JSON.stringify(body)}, recorded = 1
-          where id = ${id} and recorded = 0 returning *`) as FileRow[]
-        return rows[0] && giveBack(tx, writer, rows[0])
-      })
+    async settled(id: string, body: FileRecord['body']): Promise<boolean> {
+      const rows = (await database.sql`
+        update upstream_files set body = ${JSON.stringify(body)}, recorded = 1
+        where id = ${id} and recorded = 0 returning id`) as unknown[]
+      return rows.length > 0
     },
   }
 }

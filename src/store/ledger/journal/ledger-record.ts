@@ -66,7 +66,7 @@ const [ownPositions, sharedPositions] = [positionsOf(ownColumns), positionsOf(sh
 
 const ownIntentColumns = intentColumnList.filter(column => !isShared(column))
 const sharedIntentColumns = intentColumnList.filter(isShared)
-/** The id of the call, when it began, what calls of one key have in common, what it has reserved. */
+/** The id of the call, when it began, what calls of one key have in common, its input, what it has reserved. */
 const intentColumnsInRecord = [...ownIntentColumns.slice(0, 2), ...sharedIntentColumns, ...ownIntentColumns.slice(2)]
 const sharedIntentFields = compileFields<LedgerIntent>(sharedIntentColumns)
 const ownFields = compileFields<LedgerRow>(ownColumns, [settlementMark])
@@ -133,11 +133,13 @@ const intentMiddles = new SharedTexts<LedgerIntent>(
 
 /** One line of JSON, at most 64 KiB of UTF-8. */
 export function encodeIntent(intent: LedgerIntent): string {
-  const { request_id: id, started_at_ms: startedAtMs, budget_nano_usd: reserved } = intent
-  const end = typeof reserved === 'string' ? `,"${reserved}"]` : ']'
+  const { request_id: id, started_at_ms: startedAtMs, input_tokens: inputTokens } = intent
+  const { cost_nano_usd: cost, budget_nano_usd: reserved } = intent
+  const ends = reserved !== null ? [null, null, reserved] : cost !== null ? [inputTokens, cost] : [inputTokens]
+  const end = reserved === null && inputTokens === null ? ']' : `,${JSON.stringify(ends).slice(1)}`
   const text = `[${intentMark},${JSON.stringify(id)},${startedAtMs}${intentMiddles.of(intent)}${end}`
   if (text.length <= recordLengthMax) return text
-  return JSON.stringify([intentMark, id, startedAtMs, ...sharedIntentFields(intent), reserved].map(shortened))
+  return JSON.stringify([intentMark, id, startedAtMs, ...sharedIntentFields(intent), ...ends].map(shortened))
 }
 
 /** The second line of a settlement. */
@@ -257,8 +259,8 @@ function parseList(text: string): readonly unknown[] | undefined {
   }
 }
 
-/** Without what it has reserved, which is last. */
-const intentLengthMin = intentColumnList.filter(column => column.since === undefined).length
+/** Without its input and what it has reserved, which are last. */
+const intentLengthMin = 3 + sharedIntentColumns.filter(column => column.since === undefined).length
 
 /** The intent in a record that `decodeRecord` called one; undefined = it is none after all. */
 export function readIntent(record: string): LedgerIntent | undefined {

@@ -1,7 +1,8 @@
 /**
  * Table `budget_spend`: what each process's calls cost in each period of each budget. The ledger's worker adds to it in
  * the transaction of the rows, so that it is the sum of the ledger by construction; beside the rows it has what open
- * batches reserve. What came back of these stands below 0 under `-PROCESS`, so that every amount only grows.
+ * batches reserve. What came back of these, with the row of the batch's end, stands below 0 under `-PROCESS`, so that
+ * every amount only grows.
  */
 import { columnIndex } from '../../../core/ledger/ledger-columns.ts'
 import type { Database } from '../../database/open.ts'
@@ -40,12 +41,15 @@ export function budgetAmounts(rows: readonly (readonly ColumnValue[])[]): readon
   const sums = new Map<string, { readonly amount: BudgetAmount; sum: bigint }>()
   for (const [list, total] of totalsByList(rows)) {
     const { writer, periods } = readBudgetScopes(JSON.parse(list) as string[])
-    for (const { scope, startMs, nanoUsd: own } of periods) {
-      const key = `${scope}\u0000${startMs}\u0000${writer}`
+    const add = (scope: string, startMs: number, of: string, more: bigint) => {
+      const key = `${scope}\u0000${startMs}\u0000${of}`
       const known = sums.get(key)
-      const more = own === undefined ? total.nanoUsd : BigInt(own) * BigInt(total.rows)
       if (known) known.sum += more
-      else sums.set(key, { amount: [scope, startMs, writer, 0n], sum: more })
+      else sums.set(key, { amount: [scope, startMs, of, 0n], sum: more })
+    }
+    for (const { scope, startMs, nanoUsd: own, returnedNanoUsd: returned } of periods) {
+      add(scope, startMs, writer, own === undefined ? total.nanoUsd : BigInt(own) * BigInt(total.rows))
+      if (returned !== undefined) add(scope, startMs, `-${writer}`, -BigInt(returned) * BigInt(total.rows))
     }
   }
   return [...sums]

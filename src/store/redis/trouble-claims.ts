@@ -4,8 +4,8 @@ import type { ReportedTrouble, TroubleClaims } from '../../core/trouble-claims.t
 import type { Clock } from '../../lib/clock.ts'
 import { toNumber } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
-import { RedisConnection, redisScript } from '../redis/redis-connection.ts'
-import type { RedisScript } from '../redis/redis-connection.ts'
+import { RedisConnection, redisScript } from './redis-connection.ts'
+import type { RedisScript } from './redis-connection.ts'
 
 /** A replica that has not said for so long that it has a trouble is dead, or well. */
 const seenForMs = 60_000
