@@ -11,17 +11,22 @@ export interface Emulation {
   request?(request: ChatRequest): ChatRequest
   /** Makes a new filter for each answer; absent = the model's events pass unchanged. */
   filter?(): EventFilter
+  /** What of the request the emulation does not do, by OpenAI's names. */
+  readonly lost?: readonly string[]
 }
 
 /** `adapter` with an emulation around it: whole answers and streams pass the same filter. */
 export function decorated(adapter: ChatAdapter, emulation: Emulation): ChatAdapter {
-  const { filter } = emulation
+  const { filter, lost } = emulation
   return {
     ...(adapter.framing && { framing: adapter.framing }),
     ...(adapter.isLast && { isLast: frame => adapter.isLast!(frame) }),
     ...(adapter.endsSilently && { endsSilently: true }),
     ...(adapter.argumentNames && { argumentNames: adapter.argumentNames }),
-    request: (request, target) => adapter.request(emulation.request?.(request) ?? request, target),
+    request(request, target) {
+      const call = adapter.request(emulation.request?.(request) ?? request, target)
+      return lost ? { ...call, dropped: [...call.dropped, ...lost] } : call
+    },
     result(body) {
       const events = adapter.result(body)
       return filter ? events.flatMap(filter()) : events

@@ -73,6 +73,22 @@ describe('what the model is asked', () => {
     expect(asked('json-object', { tools: [{ name: 'f' }] })!.responseFormat).toBeUndefined()
   })
 
+  test('keywords that are not checked are named as lost', () => {
+    const schema = { type: 'object', nullable: true, properties: { a: { type: 'string', pattern: '(?=a)b' } } }
+    const adapter: ChatAdapter = {
+      request: () => ({ head: { url: '', headers: {} }, body: {}, dropped: ['seed'] }),
+      result: () => [],
+      reader: () => () => [],
+    }
+    const changed: ChatRequest = { ...request, responseFormat: { type: 'json-schema', name: 'x', schema } }
+    const emulated = emulate(adapter, { ...nativeProfile, structuredOutput: 'none' }, changed)
+    expect(emulated!.adapter.request(changed, {} as Target).dropped).toEqual([
+      'seed',
+      'response_format.json_schema.schema.nullable',
+      'response_format.json_schema.schema.pattern',
+    ])
+  })
+
   test('a schema that refers elsewhere is refused by its field', () => {
     const format = { type: 'json-schema' as const, name: 'x', schema: { $ref: 'http://x/y' } }
     expect(() => asked('none', { responseFormat: format })).toThrow('response_format.json_schema.schema')

@@ -6,7 +6,8 @@ import type { ChatRequest, ResponseFormat } from '../core/hub/chat.ts'
 import type { ModelProfile } from '../core/deployment.ts'
 import { unprocessable } from '../core/errors.ts'
 import type { Emulation } from './decorate.ts'
-import { schemaProblems, unknownReference } from '../lib/json/json-schema.ts'
+import { schemaFaults, unknownReference } from '../lib/json/json-schema-faults.ts'
+import { schemaProblems } from '../lib/json/json-schema.ts'
 import { isJson } from '../lib/json/json-values.ts'
 import { readLiteral, readLiteralAt } from '../lib/json/literal.ts'
 import type { Literal } from '../lib/json/literal.ts'
@@ -17,6 +18,8 @@ import { exactText, plainValue } from '../lib/json/exact-json.ts'
 export interface OutputSchema {
   readonly format: Extract<ResponseFormat, { type: 'json-schema' | 'json-object' }>
   readonly schema: Record<string, unknown>
+  /** Keywords of the client's schema that are not checked, by their place in its request. */
+  readonly lost?: readonly string[]
 }
 
 /** Brackets in an answer with prose that are tried as the beginning of the value. */
@@ -33,7 +36,8 @@ export function outputSchemaFor(profile: ModelProfile, request: ChatRequest): Ou
     return profile.structuredOutput === 'none' ? { format, schema: { type: 'object' } } : undefined
   const schema = plainValue(format.schema)
   checkReferences(schema, ['response_format', 'json_schema', 'schema'])
-  return { format, schema }
+  const lost = schemaFaults(schema).map(({ keyword }) => `response_format.json_schema.schema.${keyword}`)
+  return { format, schema, ...(lost.length > 0 && { lost: [...new Set(lost)] }) }
 }
 
 /** Throws `unprocessable` for a reference that cannot be resolved. `path` = the schema's field in the client's body. */
@@ -58,6 +62,7 @@ export function schemaMismatch(text: string, schema: Record<string, unknown>): s
  */
 export function promptJson(profile: ModelProfile, outputSchema: OutputSchema, mayCall: boolean): Emulation {
   return {
+    ...(outputSchema.lost && { lost: outputSchema.lost }),
     request(request) {
       const { responseFormat: _responseFormat, ...rest } = request
       const messages = withInstruction(request.messages, instruction(outputSchema, mayCall))

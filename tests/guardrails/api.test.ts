@@ -119,6 +119,21 @@ describe('by API', () => {
       [{ guardrail: 'nope', mode: 'pre_call' }, 'guardrail.litellm_params.guardrail', 'must be'],
       [{ guardrail: 'words', mode: 'pre_call' }, 'guardrail.litellm_params.words', 'list the words'],
       [
+        { guardrail: 'json_schema', mode: 'post_call', json_schema: { properties: { a: { maxlength: 3 } } } },
+        'guardrail.litellm_params.json_schema.properties.a.maxlength',
+        'is not a keyword of JSON Schema',
+      ],
+      [
+        { guardrail: 'json_schema', mode: 'post_call', json_schema: { items: { pattern: '(?=a)b' } } },
+        'guardrail.litellm_params.json_schema.items.pattern',
+        'looks ahead or behind',
+      ],
+      [
+        { guardrail: 'language', mode: 'pre_call', languages: ['en', 'sw'] },
+        'guardrail.litellm_params.languages.1',
+        'is not told from others',
+      ],
+      [
         { guardrail: 'regex', mode: 'pre_call', patterns: [{ name: 'A', pattern: '(?=a)b' }] },
         'guardrail.litellm_params.patterns.0.pattern',
         'looks ahead',

@@ -1,5 +1,6 @@
 /** The form of a text: its length, and whether an answer is JSON that fits a schema. */
-import { schemaProblems, unknownReference } from '../../lib/json/json-schema.ts'
+import { schemaFaults } from '../../lib/json/json-schema-faults.ts'
+import { schemaProblems } from '../../lib/json/json-schema.ts'
 import { GuardrailProblem } from '../check.ts'
 import type { Check, CheckParts } from '../check.ts'
 import type { GuardrailParams } from '../params.ts'
@@ -37,8 +38,8 @@ export function answerSchema({ settings }: CheckParts): Check {
   if (!schema) throw new GuardrailProblem(['json_schema'], 'is missing; give the schema of the answer')
   if (settings.modes.some(mode => mode !== 'post_call'))
     throw new GuardrailProblem(['mode'], 'only answers have a schema; use post_call')
-  const unknown = unknownReference(schema)
-  if (unknown !== undefined) throw new GuardrailProblem(['json_schema'], `refers to ${unknown}, which is not in it`)
+  const [fault] = schemaFaults(schema)
+  if (fault) throw new GuardrailProblem(['json_schema', ...fault.path], fault.problem)
   const problemOf = (text: string): string | undefined => {
     try {
       return schemaProblems(schema, JSON.parse(text))[0]

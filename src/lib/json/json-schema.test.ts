@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { schemaProblems, unknownReference } from './json-schema.ts'
+import suite from '../../../tests/data/json-schema/draft2020-12.json' with { type: 'json' }
+import { schemaFaults, unknownReference } from './json-schema-faults.ts'
+import { schemaProblems } from './json-schema.ts'
+import { isObject } from './json-values.ts'
 
 const person = {
   type: 'object',
@@ -112,4 +115,80 @@ describe('JSON Schema validation', () => {
     expect(unknownReference({ items: [{ $ref: 'https://example.com/schema' }] })).toBe('https://example.com/schema')
     expect(unknownReference({ $ref: '#/$defs/a~1b%20c', $defs: { 'a/b c': {} } })).toBeUndefined()
   })
+})
+
+/** Of https://github.com/json-schema-org/JSON-Schema-Test-Suite (MIT), commit 44401e0c: all required, six optional files. */
+interface SuiteGroup {
+  readonly description: string
+  readonly schema: unknown
+  readonly tests: readonly { readonly description: string; readonly data: unknown; readonly valid: boolean }[]
+}
+
+/** References to other documents and to schemas in a schema that have an address of their own. */
+const saidMax: Readonly<Record<string, number>> = {
+  anchor: 6,
+  defs: 2,
+  dynamicRef: 44,
+  ref: 28,
+  refRemote: 31,
+  unevaluatedItems: 2,
+  unevaluatedProperties: 2,
+  vocabulary: 5,
+  'optional/ecmascript-regex': 4,
+  'optional/unknownKeyword': 3,
+  'optional/refOfUnknownKeyword': 8,
+}
+
+/** How often a schema of the file is right, and how often it is said that it is not checked. */
+function outcomesOf(groups: readonly SuiteGroup[]): { right: number; said: number; wrong: string[] } {
+  let [right, said] = [0, 0]
+  const wrong: string[] = []
+  for (const { description, schema, tests } of groups) {
+    const root = isObject(schema) ? schema : { allOf: [schema] }
+    const isSaid = schemaFaults(root).length > 0
+    for (const one of tests)
+      if (isSaid) said++
+      else if ((schemaProblems(root, one.data).length === 0) === one.valid) right++
+      else wrong.push(`${description}: ${one.description}`)
+  }
+  return { right, said, wrong }
+}
+
+describe('the official suite, draft 2020-12', () => {
+  const files = Object.entries(suite as unknown as Record<string, readonly SuiteGroup[]>)
+  const outcomes = files.map(([name, groups]) => [name, outcomesOf(groups)] as const)
+  test.each(outcomes)('%s: right, or said before that a keyword is not checked', (name, { said, wrong }) => {
+    expect(wrong).toEqual([])
+    expect(said).toBeLessThanOrEqual(saidMax[name] ?? 0)
+  })
+
+  test('of all 1,435, 1,300 are checked and right', () => {
+    const sum = (of: 'right' | 'said') => outcomes.reduce((total, [, one]) => total + one[of], 0)
+    expect([sum('right'), sum('said')]).toEqual([1300, 135])
+  })
+})
+
+test('what is not checked is said, with its place: unknown keywords, patterns that may hang, schemas elsewhere', () => {
+  const faults = (schema: Record<string, unknown>) => schemaFaults(schema).map(one => one.path.join('.'))
+  expect(faults(person)).toEqual([])
+  expect(faults({ properties: { a: { maxlength: 2 }, b: { 'x-order': 1, title: 'B', format: 'email' } } })).toEqual([
+    'properties.a.maxlength',
+  ])
+  expect(faults({ items: { pattern: '^(?=.*[A-Z]).{8,}$' } })).toEqual(['items.pattern'])
+  expect(faults({ patternProperties: { '(a)\\1': true } })).toEqual(['patternProperties.(a)\\1'])
+  expect(faults({ allOf: [{ $ref: 'https://example.com/a' }, { $dynamicRef: '#a' }] })).toEqual([
+    'allOf.0.$ref',
+    'allOf.1.$dynamicRef',
+  ])
+  // Data is no schema.
+  expect(faults({ enum: [{ maxlength: 2 }], const: { $ref: 'x' }, default: { pattern: '(?=a)' } })).toEqual([])
+})
+
+test('patterns are run on texts of any length, and on characters of two units', () => {
+  const long = 'a'.repeat(100_000)
+  expect(schemaProblems({ pattern: '^a+$' }, long)).toEqual([])
+  expect(schemaProblems({ pattern: '^a+$' }, `${long}b`)).toHaveLength(1)
+  expect(schemaProblems({ pattern: '^(a+)+$' }, `${long}b`)).toHaveLength(1)
+  expect(schemaProblems({ pattern: '^.$' }, '💡')).toEqual([])
+  expect(schemaProblems({ pattern: '^[^a]{2}$' }, '💡')).toHaveLength(1)
 })

@@ -1,98 +1,59 @@
 /**
  * Validates a value against a JSON Schema: the assertion keywords of draft 2020-12
- * (https://json-schema.org/draft/2020-12/json-schema-validation) and references within the schema. `format` is an
- * annotation, as in the draft.
+ * (https://json-schema.org/draft/2020-12/json-schema-validation), `dependencies` of the drafts before, and references
+ * within the schema. `format` is an annotation, as in the draft. What of a schema cannot be checked,
+ * `json-schema-faults.ts` says before.
  */
 import { isObject } from './json-values.ts'
 import type { Json } from './json-values.ts'
+import { schemaPattern, schemaReferences } from './json-schema-parts.ts'
+import type { SchemaReferences } from './json-schema-parts.ts'
 
 const problemsMax = 5
-/** Bound on the work of one validation, in visits of a schema node; beyond it a value counts as matching. */
+/** Bound on the work of one validation, in visits of a schema node. */
 const stepsMax = 200_000
 const depthMax = 128
-/** Regular expressions come from clients and must not stall the process: only simple ones run, on short texts. */
-const patternCharactersMax = 200
-const matchedCharactersMax = 200
-/** Bound on the characters that a backtracking engine may have to compare for one pattern (`comparisonsOf`). */
-const comparisonsMax = 16_000_000
-/** How much other work counts as one step: characters compared, in plain code and by the engine of patterns. */
+/** How much other work counts as one step: characters compared, and read by patterns. */
 const charactersPerStep = 32
-const comparisonsPerStep = 200
 
-/** What is wrong, at most five entries such as "`$.age` must be of type integer". Empty = the value matches. */
+/**
+ * What is wrong, at most five entries such as "`$.age` must be of type integer". Empty = the value matches. A value
+ * that takes too much work to check does not match.
+ */
 export function schemaProblems(schema: Json, value: unknown): string[] {
   const check = new SchemaCheck(schema)
-  check.run(schema, value, '$', 0)
+  try {
+    check.run(schema, value, { path: '$', depth: 0, seen: undefined })
+  } catch (error) {
+    if (!(error instanceof TooMuchWork)) throw error
+    return check.problems.length > 0 && !check.isProbing ? check.problems : ['`$` takes too much work to check']
+  }
   return check.problems
 }
 
-/** A `$ref` that cannot be resolved within the schema; undefined = there is none. Other documents are never fetched. */
-export function unknownReference(schema: Json): string | undefined {
-  const references = new References(schema)
-  const open: unknown[] = [schema]
-  for (let steps = 0; open.length > 0 && steps < stepsMax; steps++) {
-    const node = open.pop()
-    if (isObject(node) && typeof node.$ref === 'string' && !isSchema(references.resolve(node.$ref))) return node.$ref
-    if (typeof node === 'object' && node !== null) for (const one of Object.values(node)) open.push(one)
-  }
-  return undefined
-}
+class TooMuchWork extends Error {}
 
-const isSchema = (value: unknown): value is Json | boolean => typeof value === 'boolean' || isObject(value)
+/** Which properties and items some schema has looked at, for `unevaluatedProperties` and `unevaluatedItems`. */
+class Seen {
+  readonly names = new Set<string>()
+  readonly items = new Set<number>()
 
-/** Resolves references, each once: a schema may refer to one place thousands of times. */
-class References {
-  readonly #root: Json
-  readonly #known = new Map<string, unknown>()
-  #anchors: Map<unknown, unknown> | undefined
-
-  constructor(root: Json) {
-    this.#root = root
-  }
-
-  /** A JSON pointer (RFC 6901) into the schema, or an anchor. */
-  resolve(reference: string): unknown {
-    if (!this.#known.has(reference)) this.#known.set(reference, this.#find(reference))
-    return this.#known.get(reference)
-  }
-
-  #find(reference: string): unknown {
-    if (!reference.startsWith('#')) return undefined
-    const pointer = decode(reference.slice(1))
-    if (pointer !== '' && !pointer.startsWith('/')) return this.#anchored(pointer)
-    let node: unknown = this.#root
-    for (const step of pointer.split('/').slice(1)) {
-      const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
-      if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) return undefined
-      node = (node as Json)[key]
-    }
-    return node
-  }
-
-  #anchored(name: string): unknown {
-    const { $defs } = this.#root
-    // Of equal anchors the first counts: a Map keeps the last entry, hence `reverse`.
-    this.#anchors ??= new Map(
-      Object.values(isObject($defs) ? $defs : {})
-        .filter(isObject)
-        .reverse()
-        .map(one => [one.$anchor, one]),
-    )
-    return this.#anchors.get(name)
+  add({ names, items }: Seen): void {
+    for (const name of names) this.names.add(name)
+    for (const item of items) this.items.add(item)
   }
 }
 
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+/** Where a value stands. `seen` is undefined where no schema around it asks. */
+interface Place {
+  readonly path: string
+  readonly depth: number
+  readonly seen: Seen | undefined
 }
 
 class SchemaCheck {
   readonly problems: string[] = []
-  readonly #references: References
+  readonly #references: SchemaReferences
   /** Canonical texts of the members of each `enum`. */
   readonly #choices = new Map<readonly unknown[], ReadonlySet<string>>()
   /** Above 0 only whether the value matches is needed, not the texts of the problems. */
@@ -100,32 +61,43 @@ class SchemaCheck {
   #steps = 0
 
   constructor(root: Json) {
-    this.#references = new References(root)
+    this.#references = schemaReferences(root)
   }
 
-  run(schema: unknown, value: unknown, path: string, depth: number): void {
-    if (this.problems.length >= problemsMax || ++this.#steps > stepsMax || depth > depthMax) return
-    if (schema === false) return this.#problem(path, 'must not be there')
+  get isProbing(): boolean {
+    return this.#probes > 0
+  }
+
+  run(schema: unknown, value: unknown, place: Place): void {
+    if (this.problems.length >= problemsMax) return
+    this.#spend(1)
+    if (place.depth > depthMax) throw new TooMuchWork()
+    if (schema === false) return this.#problem(place.path, 'must not be there')
     if (!isObject(schema)) return
-    if (typeof schema.$ref === 'string') this.run(this.#references.resolve(schema.$ref), value, path, depth + 1)
-    this.#values(schema, value, path)
-    if (typeof value === 'number') this.#number(schema, value, path)
-    else if (typeof value === 'string') this.#text(schema, value, path)
-    else if (Array.isArray(value)) this.#list(schema, value, path, depth)
-    else if (isObject(value)) this.#object(schema, value, path, depth)
-    this.#combinations(schema, value, path, depth)
+    const asks = schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined
+    // What others have seen of the value does not count for this schema, but what it has seen does for them.
+    const own = asks ? { ...place, seen: new Seen() } : place
+    if (typeof schema.$ref === 'string') this.run(this.#references.resolve(schema.$ref), value, deeper(own))
+    this.#values(schema, value, own.path)
+    if (typeof value === 'number') this.#number(schema, value, own.path)
+    else if (typeof value === 'string') this.#text(schema, value, own.path)
+    else if (Array.isArray(value)) this.#list(schema, value, own)
+    else if (isObject(value)) this.#object(schema, value, own)
+    this.#combinations(schema, value, own)
+    if (asks) this.#unevaluated(schema, value, own)
+    if (own !== place) place.seen?.add(own.seen!)
   }
 
   #problem(path: string, what: string | (() => string)): void {
-    if (this.problems.length >= problemsMax || this.#steps > stepsMax) return
+    if (this.problems.length >= problemsMax) return
     if (this.#probes > 0) this.problems.push('')
     else this.problems.push(`\`${path}\` ${typeof what === 'string' ? what : what()}`)
   }
 
-  /** false = the bound on the work is reached, and no further problem is reported. */
-  #spend(steps: number): boolean {
+  /** Throws where the bound on the work is reached. */
+  #spend(steps: number): void {
     this.#steps += Math.ceil(steps)
-    return this.#steps <= stepsMax
+    if (this.#steps > stepsMax) throw new TooMuchWork()
   }
 
   #canonical(value: unknown): string {
@@ -134,12 +106,14 @@ class SchemaCheck {
     return text
   }
 
-  /** Whether the pattern matches; undefined = not run, because it is too expensive or invalid. */
-  #tries(pattern: string, text: string): boolean | undefined {
-    if (pattern.length > patternCharactersMax || text.length > matchedCharactersMax) return undefined
-    const comparisons = comparisonsOf(pattern, text.length)
-    if (comparisons > comparisonsMax || !this.#spend(1 + comparisons / comparisonsPerStep)) return undefined
-    return patternMatches(pattern, text)
+  /** Whether the pattern matches; undefined = it is one that cannot be run, which was said before. */
+  #fits(pattern: string, text: string): boolean | undefined {
+    this.#spend(1 + text.length / charactersPerStep)
+    const compiled = schemaPattern(pattern)
+    if ('fault' in compiled) return undefined
+    const fits = compiled.test(text)
+    if (fits === undefined) throw new TooMuchWork()
+    return fits
   }
 
   #textsOf(choices: readonly unknown[]): ReadonlySet<string> {
@@ -148,14 +122,17 @@ class SchemaCheck {
     return texts
   }
 
-  #matches(schema: unknown, value: unknown, depth: number): boolean {
+  /** What a schema that does not match has seen does not count. */
+  #matches(schema: unknown, value: unknown, { depth, seen }: Place): boolean {
     const found = this.problems.splice(0)
+    const own = seen && new Seen()
     this.#probes++
-    this.run(schema, value, '$', depth + 1)
+    this.run(schema, value, { path: '$', depth: depth + 1, seen: own })
     this.#probes--
     const matches = this.problems.length === 0
     this.problems.length = 0
     this.problems.push(...found)
+    if (matches && own) seen.add(own)
     return matches
   }
 
@@ -180,7 +157,9 @@ class SchemaCheck {
     if (typeof multipleOf === 'number' && multipleOf > 0) {
       // With a tolerance: in binary floating point 0.3 / 0.1 is 2.9999999999999996.
       const times = value / multipleOf
-      if (Math.abs(times - Math.round(times)) > 1e-9 * Math.max(1, Math.abs(times)))
+      const isMultiple = Math.abs(times - Math.round(times)) <= 1e-9 * Math.max(1, Math.abs(times))
+      // So many times that the number of them has no digits behind the point any more: the rest says it exactly.
+      if (Number.isFinite(times) ? !isMultiple : value % multipleOf !== 0)
         this.#problem(path, `must be a multiple of ${multipleOf}`)
     }
   }
@@ -195,11 +174,12 @@ class SchemaCheck {
       if (typeof maxLength === 'number' && length > maxLength)
         this.#problem(path, `must have at most ${maxLength} characters`)
     }
-    if (typeof pattern === 'string' && this.#tries(pattern, value) === false)
+    if (typeof pattern === 'string' && this.#fits(pattern, value) === false)
       this.#problem(path, `must match the pattern ${pattern}`)
   }
 
-  #list(schema: Json, value: readonly unknown[], path: string, depth: number): void {
+  #list(schema: Json, value: readonly unknown[], place: Place): void {
+    const { path, seen } = place
     const { minItems, maxItems, prefixItems, items, contains, minContains, maxContains } = schema
     if (typeof minItems === 'number' && value.length < minItems)
       this.#problem(path, `must have at least ${minItems} items`)
@@ -209,18 +189,29 @@ class SchemaCheck {
       this.#problem(path, 'must not repeat an item')
     const heads = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : []
     const rest = Array.isArray(items) ? schema.additionalItems : items
-    value.forEach((item, at) => this.run(at < heads.length ? heads[at] : rest, item, `${path}[${at}]`, depth + 1))
+    for (const [at, item] of value.entries()) {
+      const one = at < heads.length ? heads[at] : rest
+      if (one === undefined) continue
+      seen?.items.add(at)
+      this.run(one, item, inside(place, `[${at}]`))
+    }
     if (contains === undefined) return
-    const found = value.filter(item => this.#spend(1) && this.#matches(contains, item, depth)).length
+    let found = 0
+    for (const [at, item] of value.entries())
+      if (this.#matches(contains, item, inside(place, `[${at}]`))) {
+        found++
+        seen?.items.add(at)
+      }
     const least = typeof minContains === 'number' ? minContains : 1
     if (found < least) this.#problem(path, `must have at least ${least} items of the kind that \`contains\` says`)
     if (typeof maxContains === 'number' && found > maxContains)
       this.#problem(path, `must have at most ${maxContains} items of the kind that \`contains\` says`)
   }
 
-  #object(schema: Json, value: Json, path: string, depth: number): void {
+  #object(schema: Json, value: Json, place: Place): void {
+    const { path } = place
     const keys = Object.keys(value)
-    const { minProperties, maxProperties, required, dependentRequired, dependentSchemas } = schema
+    const { minProperties, maxProperties, required, dependentRequired, dependentSchemas, dependencies } = schema
     if (typeof minProperties === 'number' && keys.length < minProperties)
       this.#problem(path, `must have at least ${minProperties} properties`)
     if (typeof maxProperties === 'number' && keys.length > maxProperties)
@@ -229,58 +220,99 @@ class SchemaCheck {
     for (const [key, needed] of this.#entries(dependentRequired))
       if (Object.hasOwn(value, key)) this.#required(needed, value, path)
     for (const [key, dependent] of this.#entries(dependentSchemas))
-      if (Object.hasOwn(value, key)) this.run(dependent, value, path, depth + 1)
+      if (Object.hasOwn(value, key)) this.run(dependent, value, deeper(place))
+    for (const [key, one] of this.#entries(dependencies))
+      if (!Object.hasOwn(value, key)) continue
+      else if (Array.isArray(one)) this.#required(one, value, path)
+      else this.run(one, value, deeper(place))
     for (const key of keys) {
-      if (!this.#spend(1)) return
-      this.#property(schema, key, value[key], { path: `${path}.${key}`, depth: depth + 1 })
-      if (schema.propertyNames !== undefined) this.run(schema.propertyNames, key, `${path}.${key}`, depth + 1)
+      this.#spend(1)
+      this.#property(schema, key, value[key], place)
+      if (schema.propertyNames !== undefined) this.run(schema.propertyNames, key, inside(place, `.${key}`))
     }
   }
 
   #entries(map: unknown): [string, unknown][] {
     const entries = Object.entries(isObject(map) ? map : {})
-    return this.#spend(entries.length) ? entries : []
+    this.#spend(entries.length)
+    return entries
   }
 
   #required(names: unknown, value: Json, path: string): void {
-    if (!Array.isArray(names) || !this.#spend(names.length / charactersPerStep)) return
+    if (!Array.isArray(names)) return
+    this.#spend(names.length / charactersPerStep)
     for (const name of names)
       if (typeof name === 'string' && !Object.hasOwn(value, name)) this.#problem(`${path}.${name}`, 'is missing')
   }
 
-  #property(schema: Json, key: string, value: unknown, location: { path: string; depth: number }): void {
+  #property(schema: Json, key: string, value: unknown, place: Place): void {
     const { properties, patternProperties, additionalProperties } = schema
+    const location = inside(place, `.${key}`)
     let isKnown = false
     if (isObject(properties) && Object.hasOwn(properties, key)) {
       isKnown = true
-      this.run(properties[key], value, location.path, location.depth)
+      this.run(properties[key], value, location)
     }
     for (const [pattern, one] of this.#entries(patternProperties)) {
-      const matches = this.#tries(pattern, key)
-      // A pattern that was not run may match this property, which then must not be reported as unknown.
-      if (matches !== false) isKnown = true
-      if (matches === true) this.run(one, value, location.path, location.depth)
+      const fits = this.#fits(pattern, key)
+      // A pattern that cannot be run may match this property, which then must not be reported as unknown.
+      if (fits !== false) isKnown = true
+      if (fits === true) this.run(one, value, location)
     }
-    if (!isKnown && additionalProperties === false) this.#problem(location.path, 'is not a property of the schema')
-    else if (!isKnown) this.run(additionalProperties, value, location.path, location.depth)
+    if (isKnown || additionalProperties !== undefined) place.seen?.names.add(key)
+    if (isKnown) return
+    if (additionalProperties === false) this.#problem(location.path, 'is not a property of the schema')
+    else this.run(additionalProperties, value, location)
   }
 
-  #combinations(schema: Json, value: unknown, path: string, depth: number): void {
+  #combinations(schema: Json, value: unknown, place: Place): void {
     const { allOf, anyOf, oneOf } = schema
-    for (const one of Array.isArray(allOf) ? allOf : []) this.run(one, value, path, depth + 1)
-    if (Array.isArray(anyOf) && !anyOf.some(one => !this.#spend(1) || this.#matches(one, value, depth)))
-      this.#problem(path, `must match one of the ${anyOf.length} schemas of \`anyOf\``)
+    const { path, seen } = place
+    for (const one of Array.isArray(allOf) ? allOf : []) this.run(one, value, deeper(place))
+    if (Array.isArray(anyOf)) {
+      // All that match have seen something; otherwise the first one is enough.
+      const matching = seen
+        ? anyOf.filter(one => this.#matches(one, value, place)).length > 0
+        : anyOf.some(one => this.#matches(one, value, place))
+      if (!matching) this.#problem(path, `must match one of the ${anyOf.length} schemas of \`anyOf\``)
+    }
     if (Array.isArray(oneOf)) {
-      const count = oneOf.filter(one => this.#spend(1) && this.#matches(one, value, depth)).length
+      const count = oneOf.filter(one => this.#matches(one, value, place)).length
       if (count !== 1)
         this.#problem(path, `must match exactly one of the ${oneOf.length} schemas of \`oneOf\`, and matches ${count}`)
     }
-    if (schema.not !== undefined && this.#matches(schema.not, value, depth))
+    if (schema.not !== undefined && this.#matches(schema.not, value, { ...place, seen: undefined }))
       this.#problem(path, 'must not match the schema of `not`')
     if (schema.if === undefined) return
-    this.run(this.#matches(schema.if, value, depth) ? schema.then : schema.else, value, path, depth + 1)
+    this.run(this.#matches(schema.if, value, place) ? schema.then : schema.else, value, deeper(place))
+  }
+
+  /** After all others: what none of them has looked at. */
+  #unevaluated({ unevaluatedItems, unevaluatedProperties }: Json, value: unknown, place: Place): void {
+    const { names, items } = place.seen!
+    if (Array.isArray(value) && unevaluatedItems !== undefined)
+      for (const [at, item] of value.entries()) {
+        if (items.has(at)) continue
+        items.add(at)
+        this.run(unevaluatedItems, item, inside(place, `[${at}]`))
+      }
+    if (!Array.isArray(value) && isObject(value) && unevaluatedProperties !== undefined)
+      for (const [key, one] of Object.entries(value)) {
+        if (names.has(key)) continue
+        names.add(key)
+        this.run(unevaluatedProperties, one, inside(place, `.${key}`))
+      }
   }
 }
+
+/** The same value, for another schema about it. */
+const deeper = (place: Place): Place => ({ ...place, depth: place.depth + 1 })
+/** A value in the value. */
+const inside = ({ path, depth }: Place, step: string): Place => ({
+  path: path + step,
+  depth: depth + 1,
+  seen: undefined,
+})
 
 function isOfType(value: unknown, type: unknown): boolean {
   switch (type) {
@@ -314,31 +346,4 @@ function charactersIn(text: string): number {
   let count = 0
   for (const _character of text) count++
   return count
-}
-
-/**
- * Estimates how many characters a backtracking engine may compare on a text of this length; Infinity = not estimated
- * (repeated groups, back references, lookaround). Each optional part or alternative doubles the paths through the
- * pattern, each unbounded repetition may take any length, and a pattern without `^` may start at any position. On each
- * path every part may be compared, those with a fixed count as often as that.
- */
-function comparisonsOf(pattern: string, textLength: number): number {
-  const plain = pattern.replace(/\\[^1-9k]/g, 'x').replace(/\[[^\]]*\]/g, 'x')
-  if (/\)[*+?{]|\\[1-9k]|\(\?<?[=!]/.test(plain)) return Infinity
-  const repeated = (plain.match(/[*+]|\{\d*,/g) ?? []).length + (plain.startsWith('^') ? 0 : 1)
-  const optional = (plain.match(/(?<!\()\?|\|/g) ?? []).length
-  let comparisons = plain.length
-  for (const [, times] of plain.matchAll(/\{(\d+)/g)) comparisons += Math.min(Number(times), textLength)
-  comparisons *= 2 ** optional
-  for (let at = 1; at <= repeated; at++) comparisons *= (textLength + at) / at
-  return comparisons
-}
-
-/** Undefined = not a valid pattern: ignored, like one that is too expensive. */
-function patternMatches(pattern: string, text: string): boolean | undefined {
-  try {
-    return new RegExp(pattern, 'u').test(text)
-  } catch {
-    return undefined
-  }
 }

@@ -17,6 +17,8 @@ type Instruction =
 const instructionsMax = 50_000
 /** Deterministic states that are kept; beyond, they are forgotten and made anew. */
 const statesMax = 3000
+/** Instructions that one `test` may look at to make states. */
+const testWorkMax = 2_000_000
 
 /** What a unit is for assertions: `none` = the end of the text, or U+0000. */
 const none = 0
@@ -275,6 +277,24 @@ export class Automaton {
     }
     if (isComplete) return (this.#valueOf(state, stride - 1) & 1) === 1
     return this.#states[state]!.instructions.length > 1 || !this.#starts.includes(state)
+  }
+
+  /** For searches: whether a match is in the text; undefined = it takes too much work. */
+  test(text: string): boolean | undefined {
+    this.#room()
+    let state = this.#starts[none]!
+    let work = 0
+    for (let at = 0; at < text.length; at++) {
+      const cls = this.#classOf[text.charCodeAt(at)]!
+      if (this.#next[state * this.#stride + cls]! < 0) {
+        work += 1 + this.#states[state]!.instructions.length
+        if (work > testWorkMax || this.#states.length > 4 * statesMax) return undefined
+      }
+      const value = this.#valueOf(state, cls)
+      if ((value & 1) === 1) return true
+      state = value >> 1
+    }
+    return (this.#valueOf(state, this.#stride - 1) & 1) === 1
   }
 
   #valueOf(state: number, cls: number): number {

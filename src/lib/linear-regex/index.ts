@@ -98,6 +98,15 @@ export function linearPattern(pattern: string, flags: Partial<PatternFlags> = {}
   return new LinearPattern(parsePattern(pattern, flags))
 }
 
+/**
+ * Whether a part of a text matches, as `new RegExp(pattern, 'u').test` says; undefined = it takes too much work. A
+ * pattern may match the empty text. Throws PatternError.
+ */
+export function linearTest(pattern: string): (text: string) => boolean | undefined {
+  const automaton = new Automaton(parsePattern(pattern, { wholeCharacters: true }), { isSearch: true })
+  return text => automaton.test(text)
+}
+
 /** A pattern for any of several: to see at once that none of them is in a text. */
 export function anyOf(patterns: readonly LinearPattern[]): LinearPattern {
   return new LinearPattern({ type: 'choice', options: patterns.map(one => one.node) })

@@ -1,5 +1,16 @@
 /** Reads patterns in JavaScript's syntax, as far as they can be matched in linear time. */
-import { asciiWord, charSet, digits, inverse, lineEnds, spaces, unicodeProperty, union, unit } from './char-set.ts'
+import {
+  asciiWord,
+  charSet,
+  contains,
+  digits,
+  inverse,
+  lineEnds,
+  spaces,
+  unicodeProperty,
+  union,
+  unit,
+} from './char-set.ts'
 import { withBothCases } from './char-set.ts'
 import type { CharSet } from './char-set.ts'
 
@@ -27,6 +38,8 @@ export interface PatternFlags {
   readonly multiline: boolean
   /** `.` takes line ends. */
   readonly dotAll: boolean
+  /** `.` and `[^a]` take a character of two units whole, as with JavaScript's flag `u`. */
+  readonly wholeCharacters: boolean
 }
 
 const repeatsMax = 1000
@@ -41,6 +54,7 @@ export function parsePattern(pattern: string, flags: Partial<PatternFlags> = {})
     ignoreCase: flags.ignoreCase === true || letters.includes('i'),
     multiline: flags.multiline === true || letters.includes('m'),
     dotAll: flags.dotAll === true || letters.includes('s'),
+    wholeCharacters: flags.wholeCharacters === true,
   })
   return reader.whole()
 }
@@ -54,6 +68,10 @@ const escapes: Readonly<Record<string, CharSet>> = {
   S: inverse(spaces),
 }
 const controls: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13 }
+
+/** Of characters beyond U+FFFF. */
+const firstUnits = charSet([[0xd800, 0xdbff]])
+const secondUnits = charSet([[0xdc00, 0xdfff]])
 
 class Reader {
   readonly #text: string
@@ -121,10 +139,10 @@ class Reader {
       case '(':
         return this.#group()
       case '[':
-        return { type: 'set', set: this.#cased(this.#class()) }
+        return this.#oneOf(this.#cased(this.#class()))
       case '.':
         this.#at++
-        return { type: 'set', set: this.#flags.dotAll ? inverse([]) : inverse(lineEnds) }
+        return this.#oneOf(this.#flags.dotAll ? inverse([]) : inverse(lineEnds))
       case '^':
         this.#at++
         return { type: 'assertion', assertion: this.#flags.multiline ? 'line-start' : 'start' }
@@ -141,6 +159,20 @@ class Reader {
     const code = this.#text.codePointAt(this.#at)!
     this.#at += code > 0xffff ? 2 : 1
     return this.#character(code)
+  }
+
+  #oneOf(set: CharSet): Node {
+    if (!this.#flags.wholeCharacters || !contains(set, firstUnits[0]!) || !contains(set, secondUnits[0]!))
+      return { type: 'set', set }
+    const single: Node = { type: 'set', set: inverse(union(inverse(set), firstUnits, secondUnits)) }
+    const pair: Node = {
+      type: 'sequence',
+      parts: [
+        { type: 'set', set: firstUnits },
+        { type: 'set', set: secondUnits },
+      ],
+    }
+    return { type: 'choice', options: [single, pair] }
   }
 
   #character(code: number): Node {
@@ -176,7 +208,7 @@ class Reader {
     if (letter !== undefined && /[1-9k]/.test(letter))
       throw this.#error('refers back to a group, which has no linear bound; write what the group takes')
     const read = this.#escaped()
-    return typeof read === 'number' ? this.#character(read) : { type: 'set', set: this.#cased(read) }
+    return typeof read === 'number' ? this.#character(read) : this.#oneOf(this.#cased(read))
   }
 
   /** A class, or the code of a character. */
