@@ -14,14 +14,7 @@ import { mutated, mutationsOf } from './mutations.ts'
 import type { Mutation } from './mutations.ts'
 
 /** Tests of a room that stand elsewhere because they need more than the room, by its name. */
-const otherTests: Readonly<Record<string, readonly string[]>> = {
-  cache: [
-    'tests/e2e/answer-cache.test.ts',
-    'tests/e2e/answer-cache-fallbacks.test.ts',
-    'tests/e2e/answer-cache-semantic.test.ts',
-    'tests/e2e/embedding-cache.test.ts',
-  ],
-}
+const otherTests: Readonly<Record<string, readonly string[]>> = {}
 const killedShareMin = 0.8
 /** A mutant that runs longer than this many times what the tests take is caught in a loop. */
 const timesLonger = 4
