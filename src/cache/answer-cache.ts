@@ -317,7 +317,7 @@ function tried<T>(ask: () => T): T | undefined {
  * Answers that depend on more than the question: those that run in the background, and text completions that repeat
  * their prompt or score it in columns that the hub does not have.
  */
-function isLeftAlone({ operation, body }: Call): boolean {
+export function isLeftAlone({ operation, body }: Call): boolean {
   if (!body) return true
   if (operation === 'completions')
     return body.get('echo') === true || (body.has('logprobs') && body.get('logprobs') !== null)
