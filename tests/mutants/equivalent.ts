@@ -5,4 +5,17 @@ export const equivalents: readonly {
   readonly code: string
   readonly change: string
   readonly reason: string
-}[] = []
+}[] = [
+  {
+    file: 'src/pricing/cost-bounds.ts',
+    code: 'costNanoUsdMax = cost === null || costNanoUsdMax === null ? null : cost > costNanoUsdMax ? cost : costNanoUsdMax',
+    change: '> -> >=',
+    reason: 'of two equal costs either is the higher one',
+  },
+  {
+    file: 'src/pricing/cost-bounds.ts',
+    code: 'if (highest === null || cost > highest) highest = cost',
+    change: '> -> >=',
+    reason: 'of two equal costs either is the higher one',
+  },
+]
