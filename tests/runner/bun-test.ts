@@ -131,7 +131,7 @@ function untold(code: number, output: string): FileResult {
 }
 
 /** What was printed below the name of each file, which comes again when another one has printed meanwhile. */
-export function sectionsOf(output: string): Map<string, string> {
+function sectionsOf(output: string): Map<string, string> {
   const sections = new Map<string, string>()
   let file = ''
   for (const line of output.split('\n')) {
