@@ -329,10 +329,11 @@ function noteUnreadable(call: Call, guarded: GuardedCall): void {
 function mayHoldFiles(input: CallInput): boolean {
   if (input.kind === 'form') return input.files.length > 0
   if (input.kind !== 'chat') return false
-  return input.request.messages.some(({ parts }) =>
-    parts.some(({ type }) => type === 'document' || type === 'tool-result' || type === 'image'),
-  )
+  const { messages, series = [] } = input.request
+  return [messages, ...series].flat().some(({ parts }) => parts.some(({ type }) => typesOfFiles.has(type)))
 }
+
+const typesOfFiles: ReadonlySet<Part['type']> = new Set(['document', 'tool-result', 'image'])
 
 function reservePlaceholders(input: CallInput, guarded: GuardedCall): void {
   const taken = new Set(textsOf(input).flatMap(({ text }) => text.match(placeholderForm) ?? []))

@@ -53,3 +53,20 @@ for (const [what, file] of Object.entries(files))
     expect(lagMs).toBeLessThan(500)
     if (what !== 'XML of brackets') expect(read!.some(one => 'unreadable' in one)).toBe(true)
   })
+
+test('who sends much does not keep others waiting: keys are served in turn', async () => {
+  const one = new FileThreads({ threadsMax: 1, readMs: 500 })
+  const ended: string[] = []
+  const ask = (owner: string, file: Buffer) => one.read([file], owner).then(() => ended.push(owner))
+  const slow = pdf(times('((', size))
+  await Promise.all([...Array.from({ length: 4 }, () => ask('many', slow)), ask('few', pdf('BT /F 12 Tf (a) Tj ET'))])
+  expect(ended.indexOf('few')).toBeLessThanOrEqual(2)
+  expect(ended).toHaveLength(5)
+})
+
+test('where more calls wait than there are places, or for too long, their files are unreadable', async () => {
+  const few = new FileThreads({ threadsMax: 1, waitingMax: 1, readMs: 500, waitMs: 100 })
+  const slow = pdf(times('((', size))
+  const reads = await Promise.all(Array.from({ length: 4 }, () => few.read([slow], 'owner')))
+  for (const [read] of reads) expect(read!.some(one => 'unreadable' in one)).toBe(true)
+})

@@ -12,15 +12,15 @@ export interface SchemaFault {
   readonly problem: string
 }
 
-/** What is checked, and what says nothing about a value (annotations). `x-` begins what is nobody's but its author's. */
+/** What is checked, and what says nothing about a value (annotations). Names of an author's own begin with `x-`. */
 const keywords: ReadonlySet<string> = new Set(
   (
     '$schema $id $anchor $ref $defs $comment definitions title description default examples deprecated readOnly ' +
     'writeOnly format contentEncoding contentMediaType contentSchema type enum const multipleOf maximum ' +
     'exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern maxItems minItems uniqueItems maxContains ' +
     'minContains maxProperties minProperties required dependentRequired dependentSchemas dependencies prefixItems ' +
-    'items additionalItems contains properties patternProperties additionalProperties propertyNames allOf anyOf oneOf ' +
-    'not if then else unevaluatedItems unevaluatedProperties'
+    'items additionalItems contains properties patternProperties additionalProperties propertyNames allOf anyOf ' +
+    'oneOf not if then else unevaluatedItems unevaluatedProperties'
   ).split(' '),
 )
 const isAnnotation = (keyword: string): boolean => keyword.startsWith('x-')

@@ -1,4 +1,5 @@
 /** References and patterns of a JSON Schema, resolved and compiled once: validation runs again and again. */
+import type * as linearRegex from '../linear-regex/index.ts'
 import { isObject } from './json-values.ts'
 import type { Json } from './json-values.ts'
 
@@ -133,7 +134,7 @@ export function schemaPattern(pattern: string): SchemaPattern {
 
 function compile(pattern: string): SchemaPattern {
   // Loaded with the first pattern, at once: few gateways see a schema with one.
-  const { linearTest, PatternError } = require('../linear-regex/index.ts') as typeof import('../linear-regex/index.ts')
+  const { linearTest, PatternError } = require('../linear-regex/index.ts') as typeof linearRegex
   try {
     return { test: linearTest(pattern) }
   } catch (error) {
