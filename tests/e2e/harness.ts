@@ -11,6 +11,7 @@ import type { LedgerRow } from '../../src/core/ledger/ledger-columns.ts'
 import type { Policy } from '../../src/core/policy.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { createFromTemplate, placeSqliteTemplate } from '../../src/store/database/database-fixture.ts'
+import { checkAnswers, throwAnswerFaults } from '../support/checked-answers.ts'
 
 export const masterKey = 'sk-master-4fT9qL2vX8mB6nR1cW7yK3pZ5dH0gJ'
 
@@ -107,6 +108,7 @@ export interface GatewayOptions {
 }
 
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
+  await checkAnswers()
   const store = await (options.backend ?? backendsQuiet()).open()
   const simulator = await startSimulator({ seed: options.seed ?? 1 })
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-test-'))
@@ -174,6 +176,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       await simulator.stop()
       await store.close()
       rmSync(folder, { recursive: true, force: true })
+      throwAnswerFaults()
     },
   }
 }

@@ -106,6 +106,15 @@ export class ApiDocumentCheck {
     if (unknown.length > 0) throw new Error(`${what} has headers that are not documented: ${unknown.join(', ')}`)
   }
 
+  /** Throws when the body of a success is not as documented. */
+  checkBody(step: Step, value: unknown): void {
+    const { responses } = this.operation(step)
+    const { content } = (responses[200] ?? responses[201]) as unknown as Response200
+    const [body] = Object.entries(content).flatMap(([type, one]) => (/[/+]json$/.test(type) ? [one] : []))
+    if (!body) throw new Error(`${step.method} ${step.path} documents no JSON`)
+    this.#validate(`the body of ${step.method} ${step.path}`, body.schema, value)
+  }
+
   /** Throws when status, headers or body are not as documented. Gives the body: JSON, events of a stream, or text. */
   async check(step: Step, response: Response): Promise<unknown> {
     const what = `${response.status} of ${step.method} ${step.path}`

@@ -47,48 +47,51 @@ const runUsageSchema = named('RunUsage', () =>
 )
 
 const runSchema = named('Run', () =>
-  shape({
-    ...kept('thread.run'),
-    thread_id: text,
-    assistant_id: text,
-    status: oneOf(
-      'queued',
-      'in_progress',
-      'requires_action',
-      'cancelling',
-      'cancelled',
-      'failed',
-      'completed',
-      'incomplete',
-      'expired',
-    ),
-    required_action: nullable(
-      shape({
-        type: constant('submit_tool_outputs'),
-        submit_tool_outputs: shape({
-          tool_calls: listOf(shape({ ...functionCall, function: shape(calledFunction) })),
+  shape(
+    {
+      ...kept('thread.run'),
+      thread_id: text,
+      assistant_id: text,
+      status: oneOf(
+        'queued',
+        'in_progress',
+        'requires_action',
+        'cancelling',
+        'cancelled',
+        'failed',
+        'completed',
+        'incomplete',
+        'expired',
+      ),
+      required_action: nullable(
+        shape({
+          type: constant('submit_tool_outputs'),
+          submit_tool_outputs: shape({
+            tool_calls: listOf(shape({ ...functionCall, function: shape(calledFunction) })),
+          }),
         }),
-      }),
-    ),
-    last_error: failure,
-    expires_at: nullable(unixSeconds),
-    started_at: nullable(unixSeconds),
-    cancelled_at: nullable(unixSeconds),
-    failed_at: nullable(unixSeconds),
-    completed_at: nullable(unixSeconds),
-    incomplete_details: nullable(shape({ reason: oneOf('max_completion_tokens', 'max_prompt_tokens') })),
-    model: text,
-    instructions: text,
-    tools,
-    metadata,
-    usage: nullable(runUsageSchema),
-    ...sampling,
-    max_prompt_tokens: nullable(integer),
-    max_completion_tokens: nullable(integer),
-    truncation_strategy: shape({ type: oneOf('auto', 'last_messages') }, { last_messages: nullable(integer) }),
-    tool_choice: either(oneOf('none', 'auto', 'required'), anyObject),
-    parallel_tool_calls: boolean,
-  }),
+      ),
+      last_error: failure,
+      expires_at: nullable(unixSeconds),
+      started_at: nullable(unixSeconds),
+      cancelled_at: nullable(unixSeconds),
+      failed_at: nullable(unixSeconds),
+      completed_at: nullable(unixSeconds),
+      incomplete_details: nullable(shape({ reason: oneOf('max_completion_tokens', 'max_prompt_tokens') })),
+      model: text,
+      instructions: text,
+      tools,
+      metadata,
+      usage: nullable(runUsageSchema),
+      ...sampling,
+      max_prompt_tokens: nullable(integer),
+      max_completion_tokens: nullable(integer),
+      truncation_strategy: shape({ type: oneOf('auto', 'last_messages') }, { last_messages: nullable(integer) }),
+      tool_choice: either(oneOf('none', 'auto', 'required'), anyObject),
+      parallel_tool_calls: boolean,
+    },
+    { dropped_params: described('Fields that the upstream did not get.', listOf(text)) },
+  ),
 )
 
 const runListSchema = named('RunList', () => pageOf(runSchema))
