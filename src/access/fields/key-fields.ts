@@ -53,11 +53,11 @@ const absentFields = lazy(() => ({
  * without the field.
  */
 const keyBodyFields = lazy(() => ({
-  ...writtenFields(keyFields),
   duration: duration()
     .nullable()
     .optional()
     .describe('Time to live from now: 45s, 15m, 12h, 30d, 2w, 1mo; null = for ever.'),
+  ...writtenFields(keyFields),
   rpm_limit_type: limitType(),
   tpm_limit_type: limitType(),
   auto_rotate: z

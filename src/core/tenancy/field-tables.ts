@@ -67,9 +67,9 @@ const tenantFields = {
 
 /** The widest tenant: teams belong to at most one. */
 export const organizationFields = {
-  ...tenantFields,
   id: shown('id', 'organization_id', 'The id that names the organization.'),
   alias: written('name', 'organization_alias', 'A name for people; several may share it.', { isSelfService: true }),
+  ...tenantFields,
 }
 
 /** What a directory (SCIM) says of a user or a team, beside the fields that each has. */
@@ -86,11 +86,11 @@ export const directoryFields = {
 
 /** A group of users and keys. */
 export const teamFields = {
-  ...tenantFields,
-  ...directoryFields,
   id: shown('id', 'team_id', 'The id that names the team.'),
   alias: written('name', 'team_alias', 'A name for people; several may share it.', { isSelfService: true }),
   organizationId: written('name', 'organization_id', 'The organization that the team belongs to; null = to none.'),
+  ...tenantFields,
+  ...directoryFields,
   modelAliases: written('aliases', 'model_aliases', 'What keys of the team call a model -> the model.', {
     isSelfService: true,
   }),
@@ -131,13 +131,13 @@ export const teamFields = {
 
 /** A person with keys. */
 export const userFields = {
-  ...tenantFields,
-  ...directoryFields,
   id: shown('id', 'user_id', 'The id that names the user.'),
   alias: written('name', 'user_alias', 'A name for people; several may share it.', { isSelfService: true }),
   email: written('email', 'user_email', 'The address of the user, which is kept in lower case.'),
   role: written('userRole', 'user_role', 'What the user may do over the whole gateway.'),
   ssoUserId: written('name', 'sso_user_id', 'The id that the user has at the identity provider.'),
+  ...tenantFields,
+  ...directoryFields,
   /** The name to sign in with at the directory, unique in any case; null = no directory has sent the user. */
   userName: stored('name'),
 }
@@ -157,23 +157,23 @@ const hidden = <Kind extends FieldKind>({ kind }: Field<Kind>): Field<Kind, null
 
 /** An end user of a client's application: an id on calls, without keys, for whom any model is allowed. */
 export const customerFields = {
-  ...tenantFields,
-  models: hidden(tenantFields.models),
   ...nameOwnerFields,
   id: shown('id', 'user_id', 'What calls name the customer in `user`.'),
   alias: written('name', 'alias', 'A name for people; several may share it.'),
+  ...tenantFields,
+  models: hidden(tenantFields.models),
 }
 
 /** A label on calls, with limits and a budget of its own. It chooses no models. */
 export const tagFields = {
-  ...tenantFields,
-  models: shown('models', 'models', 'Always empty: a tag chooses no models.'),
-  metadata: hidden(tenantFields.metadata),
-  blocked: hidden(tenantFields.blocked),
   ...nameOwnerFields,
   id: shown('id', 'name', 'What calls name the tag.'),
   alias: stored('name'),
   description: written('paragraph', 'description', 'What the tag is for, in some sentences.'),
+  ...tenantFields,
+  models: shown('models', 'models', 'Always empty: a tag chooses no models.'),
+  metadata: hidden(tenantFields.metadata),
+  blocked: hidden(tenantFields.blocked),
 }
 
 /** Limits and a budget under a name, for many objects. */
@@ -200,7 +200,6 @@ export const membershipFields = {
 
 /** What a virtual key is for calls. */
 export const keyFields = {
-  ...spendingFields,
   id: shown('id', 'token_id', 'The public id of the key; it is safe to log.'),
   alias: written('name', 'key_alias', 'A name for people; several keys may share it.'),
   userId: written('name', 'user_id', 'The user whose key it is; null = it belongs to no user.'),
@@ -256,6 +255,7 @@ export const keyFields = {
   /** The same for the text before, while that is valid. */
   formerObjectsOwner: stored('name'),
   metadata: tenantFields.metadata,
+  ...spendingFields,
 }
 
 /** What is stored of a virtual key. */
