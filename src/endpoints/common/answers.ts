@@ -14,7 +14,14 @@ import { fieldSchemas } from '../openapi/field-schemas.ts'
 import { boolean, described, integer, named, nullable, number, shape, text } from '../openapi/schema.ts'
 import type { ValueOf } from '../openapi/schema.ts'
 
-/** `cursor` takes the place of `page`. */
+/** The parameters of a list in pages: `cursor` takes the place of `page`. */
+export const pageQueryFields = ({ most, usual }: { readonly most: number; readonly usual: number }) => ({
+  page: z.coerce.number().int().min(1).default(1),
+  page_size: z.coerce.number().int().min(1).max(most).default(usual),
+  cursor: cursorField(),
+})
+
+/** The cursor of a page; it takes the place of `page`. */
 export const cursorField = lazy(() =>
   z.string().max(500).optional().describe('`next_cursor` of the page before; takes the place of `page`.'),
 )

@@ -5,7 +5,7 @@ import type { Endpoint } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { auditActions } from '../../core/tenancy/tenancy.ts'
 import type { AuditEntry } from '../../core/tenancy/tenancy.ts'
-import { cursorField, pageFields, pageFieldSchemas, pageOf } from '../common/answers.ts'
+import { pageQueryFields, pageFields, pageFieldSchemas, pageOf } from '../common/answers.ts'
 import { withQuery } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { anyObject, dateTime, described, listOf, named, nullable, shape, text } from '../openapi/schema.ts'
@@ -39,9 +39,7 @@ const shown = (entry: AuditEntry): ValueOf<typeof auditEntrySchema> => ({
 
 const listQuery = lazy(() =>
   z.strictObject({
-    page: z.coerce.number().int().min(1).default(1),
-    page_size: z.coerce.number().int().min(1).max(100).default(10),
-    cursor: cursorField(),
+    ...pageQueryFields({ most: 100, usual: 10 }),
     changed_by: keyName().optional(),
     action: z.enum(auditActions).optional(),
     table_name: keyName().optional().describe('`key`, `team`, `team_member`, `user`, ...'),

@@ -17,7 +17,7 @@ import { budgetFields } from '../../core/tenancy/field-tables.ts'
 import type { NamedBudget } from '../../core/tenancy/tenancy.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { budgetUsage } from './common/budget-usage.ts'
-import { checkedSpending, cursorField, pageFields, pageFieldSchemas, pageOf } from '../common/answers.ts'
+import { checkedSpending, pageQueryFields, pageFields, pageFieldSchemas, pageOf } from '../common/answers.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { fieldSchemas } from '../openapi/field-schemas.ts'
 import { anything, listOf, named, shape, text } from '../openapi/schema.ts'
@@ -106,13 +106,7 @@ const budgetList = withQuery(() => z.strictObject({}), {
   },
 })
 
-const pagesQuery = lazy(() =>
-  z.strictObject({
-    page: z.coerce.number().int().min(1).default(1),
-    page_size: z.coerce.number().int().min(1).max(1000).default(50),
-    cursor: cursorField(),
-  }),
-)
+const pagesQuery = lazy(() => z.strictObject(pageQueryFields({ most: 1000, usual: 50 })))
 const budgetPages = withQuery(pagesQuery, {
   ...about,
   answer: named('BudgetPage', () => shape({ budgets: listOf(budgetSchema), ...pageFieldSchemas })),

@@ -13,7 +13,7 @@ import { blockingEndpoints } from './common/blocking-endpoints.ts'
 import { spendingStateFields, spendingStateOf } from './common/budget-states.ts'
 import {
   checkedSpending,
-  cursorField,
+  pageQueryFields,
   pageFields,
   pageFieldSchemas,
   pageOf,
@@ -157,13 +157,7 @@ const customerInfo = withQuery(() => z.strictObject({ end_user_id: keyName() }),
   },
 })
 
-const listQuery = lazy(() =>
-  z.strictObject({
-    page: z.coerce.number().int().min(1).default(1),
-    page_size: z.coerce.number().int().min(1).max(1000).default(1000),
-    cursor: cursorField(),
-  }),
-)
+const listQuery = lazy(() => z.strictObject(pageQueryFields({ most: 1000, usual: 1000 })))
 const customerList = withQuery(listQuery, {
   ...about,
   answer: named('CustomerList', () => listOf(customerSchema)),

@@ -31,7 +31,7 @@ import { memberNameSchemas, membershipFieldSchemas, namedMemberships } from './c
 import {
   absent,
   checkedSpending,
-  cursorField,
+  pageQueryFields,
   pageFields,
   pageFieldSchemas,
   pageOf,
@@ -204,9 +204,7 @@ const organizationList = withQuery(() => z.strictObject({ organization_alias: ke
 const pagesQuery = lazy(() =>
   z.strictObject({
     organization_alias: keyName().optional().describe('A part of the name.'),
-    page: z.coerce.number().int().min(1).default(1),
-    page_size: z.coerce.number().int().min(1).max(1000).default(50),
-    cursor: cursorField(),
+    ...pageQueryFields({ most: 1000, usual: 50 }),
   }),
 )
 const organizationPages = withQuery(pagesQuery, {

@@ -9,7 +9,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { spendingFields, tagFields } from '../../core/tenancy/field-tables.ts'
 import type { Tag } from '../../core/tenancy/tenancy.ts'
 import type { TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
-import { checkedSpending, cursorField, pageOf, spendSchema, spentBy } from '../common/answers.ts'
+import { checkedSpending, pageQueryFields, pageOf, spendSchema, spentBy } from '../common/answers.ts'
 import { checkGroups } from './common/access.ts'
 import { withBody, withQuery } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
@@ -95,13 +95,7 @@ const tagInfo = withBody(() => z.strictObject({ names: z.array(keyName()).min(1)
   },
 })
 
-const listQuery = lazy(() =>
-  z.strictObject({
-    page: z.coerce.number().int().min(1).default(1),
-    page_size: z.coerce.number().int().min(1).max(1000).default(1000),
-    cursor: cursorField(),
-  }),
-)
+const listQuery = lazy(() => z.strictObject(pageQueryFields({ most: 1000, usual: 1000 })))
 
 const tagList = withQuery(listQuery, {
   ...about,

@@ -28,7 +28,7 @@ import { spendingStateFields, spendingStateOf } from './common/budget-states.ts'
 import { memberNameSchemas, membershipFieldSchemas, namedMemberships } from './common/named-memberships.ts'
 import {
   checkedSpending,
-  cursorField,
+  pageQueryFields,
   keySchema,
   pageFields,
   pageFieldSchemas,
@@ -292,9 +292,7 @@ const teamList = withQuery(
 
 const pagedQuery = lazy(() =>
   z.strictObject({
-    page: z.coerce.number().int().min(1).default(1),
-    page_size: z.coerce.number().int().min(1).max(100).default(10),
-    cursor: cursorField(),
+    ...pageQueryFields({ most: 100, usual: 10 }),
     user_id: keyName().optional(),
     organization_id: keyName().optional(),
     team_id: keyName().optional(),

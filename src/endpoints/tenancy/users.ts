@@ -30,7 +30,7 @@ import { spendingStateFields, spendingStateOf } from './common/budget-states.ts'
 import {
   absent,
   checkedSpending,
-  cursorField,
+  pageQueryFields,
   forbidden,
   keySchema,
   pageFields,
@@ -317,9 +317,7 @@ const userInfoLight = withQuery(infoQuery, {
 
 const listQuery = lazy(() =>
   z.strictObject({
-    page: z.coerce.number().int().min(1).default(1),
-    page_size: z.coerce.number().int().min(1).max(100).default(25),
-    cursor: cursorField(),
+    ...pageQueryFields({ most: 100, usual: 25 }),
     role: z.enum(userRoles).optional(),
     user_ids: z.string().max(10_000).optional().describe('Ids with commas between.'),
     sso_user_ids: z.string().max(10_000).optional().describe('Ids with commas between.'),

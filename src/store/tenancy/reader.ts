@@ -13,7 +13,7 @@ import type {
 import { toNumber } from '../database/open.ts'
 import { findKey, findKeyOfText } from '../keys/keys.ts'
 import { passwordHashOf } from '../sign-in/password-rows.ts'
-import { conditionText } from './conditions.ts'
+import { searchText } from './tenant-search.ts'
 import { membershipColumns, tenantColumns, tenantTables, toRecord } from './columns.ts'
 import type { Row } from './columns.ts'
 import { findLink, linksOf } from './identity-links.ts'
@@ -79,7 +79,7 @@ async function search<Kind extends 'user' | 'team'>(
   limit: number,
 ): Promise<Tenants[Kind][]> {
   const where = new Where()
-  where.raw(conditionText(where, kind, condition))
+  where.raw(searchText(where, kind, condition))
   const rows = await where.select<Row>(sql, tenantTables[kind], `order by created_at_ms, id limit ${limit}`)
   return rows.map(row => recordOf(kind, row))
 }
@@ -139,7 +139,7 @@ function conditionsOf(kind: TenantKind, filter: TenantFilter): Where {
   if (filter.teamId !== undefined)
     where.raw(`id in (select user_id from memberships where kind = 'team' and group_id = ${where.bind(filter.teamId)})`)
   if (filter.unremoved) where.raw('removed_at_ms is null')
-  if (filter.condition) where.raw(conditionText(where, kind, filter.condition))
+  if (filter.condition) where.raw(searchText(where, kind, filter.condition))
   const { visible } = filter
   if (visible)
     where.any([

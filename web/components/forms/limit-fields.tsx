@@ -1,5 +1,6 @@
 /** Budget and limits with their units, as they are typed in forms. */
 import { Fragment } from 'react'
+import type { Budget } from '../../api/schema.d.ts'
 import { t } from '../../strings/index.ts'
 import type { StringKey } from '../../strings/index.ts'
 import { amounts, counts } from '../../lib/number-text.ts'
@@ -7,18 +8,8 @@ import type { NumberRange } from '../../lib/number-text.ts'
 import { NumberField } from './number-field.tsx'
 import { PeriodField } from './period-field.tsx'
 
-/** Budgets in US dollars, limits a minute; null = no limit. A field that is absent is not offered. */
-export interface LimitValues {
-  readonly max_budget?: number | null
-  readonly soft_budget?: number | null
-  readonly budget_duration?: string | null
-  readonly rpm_limit?: number | null
-  readonly tpm_limit?: number | null
-  readonly max_parallel_requests?: number | null
-}
-
 interface NumberRow {
-  readonly name: keyof LimitValues
+  readonly name: keyof Budget
   readonly label: StringKey
   readonly unit: StringKey
   readonly help: StringKey
@@ -38,6 +29,11 @@ const numbers = [
     range: counts,
   },
 ] as const satisfies readonly NumberRow[]
+
+/**
+ * Budgets in US dollars, limits a minute, by the API's names; null = no limit. A field that is absent is not offered.
+ */
+export type LimitValues = Readonly<Partial<Pick<Budget, (typeof numbers)[number]['name'] | 'budget_duration'>>>
 
 /** Names of the API's fields whose errors stand at a field here. */
 export const limitFields: readonly string[] = ['budget_duration', ...numbers.map(one => one.name)]

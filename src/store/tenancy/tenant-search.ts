@@ -7,18 +7,18 @@ import type { Where } from './where.ts'
 type FieldComparison = Extract<TenantCondition, { readonly field: SearchField }>
 
 /** The condition for a `where`, which gets its values in their order. */
-export function conditionText(where: Where, kind: TenantKind, condition: TenantCondition): string {
+export function searchText(where: Where, kind: TenantKind, condition: TenantCondition): string {
   if ('all' in condition) return joined(where, kind, condition.all, ' and ')
   if ('any' in condition) return joined(where, kind, condition.any, ' or ')
   // What has no value does not fit a comparison, and so fits its opposite.
-  if ('not' in condition) return `not coalesce(${conditionText(where, kind, condition.not)}, false)`
+  if ('not' in condition) return `not coalesce(${searchText(where, kind, condition.not)}, false)`
   return `(${comparedText(where, kind, condition)})`
 }
 
 function joined(where: Where, kind: TenantKind, parts: readonly TenantCondition[], word: string): string {
   // Where every one of none holds, and one of none does not.
   if (parts.length === 0) return word === ' and ' ? '1 = 1' : '1 = 0'
-  return `(${parts.map(part => conditionText(where, kind, part)).join(word)})`
+  return `(${parts.map(part => searchText(where, kind, part)).join(word)})`
 }
 
 const columns: Readonly<Partial<Record<SearchField, string>>> = {
@@ -46,7 +46,7 @@ function comparedText(where: Where, kind: TenantKind, comparison: FieldCompariso
   const column = columns[field] ?? (kind === 'user' ? 'coalesce(user_name, email, id)' : 'coalesce(alias, id)')
   if (operator === 'pr') return `${column} is not null`
   if (value === null) return `${column} is ${operator === 'ne' ? 'not ' : ''}null`
-  if (operator === 'ne') return conditionText(where, kind, { not: { ...comparison, operator: 'eq' } })
+  if (operator === 'ne') return searchText(where, kind, { not: { ...comparison, operator: 'eq' } })
   if (operator === 'co' || operator === 'sw' || operator === 'ew') {
     const part = String(value).replace(/[\\%_]/g, sign => `\\${sign}`)
     const pattern = `${operator === 'sw' ? '' : '%'}${part}${operator === 'ew' ? '' : '%'}`

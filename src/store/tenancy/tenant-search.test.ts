@@ -7,7 +7,7 @@ import { testServers } from '../database/database-fixture.ts'
 import type { TestDatabase } from '../database/database-fixture.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
-import { conditionText } from './conditions.ts'
+import { searchText } from './tenant-search.ts'
 import { Where } from './where.ts'
 
 const filters: readonly [type: 'user' | 'team', filter: string][] = [
@@ -37,7 +37,7 @@ for (const server of testServers('conditions'))
 
     test.each(filters)('%s: %s', async (kind, filter) => {
       const where = new Where()
-      const text = conditionText(where, kind, conditionOf(kind === 'user' ? userType : groupType, parseFilter(filter)))
+      const text = searchText(where, kind, conditionOf(kind === 'user' ? userType : groupType, parseFilter(filter)))
       const table = kind === 'user' ? 'users' : 'teams'
       const select = `select id from ${table} where ${text.replaceAll(/\$\d+/g, () => `'1'`)}`
       if (database.kind === 'sqlite') {
