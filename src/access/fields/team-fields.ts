@@ -7,7 +7,7 @@ import type { NewTenant, TenantChanges } from '../../core/tenancy/tenancy-store.
 import { lazy } from '../../lib/lazy.ts'
 import { shownFields } from './answers.ts'
 import { changesOf, keyName, selfServiceFields, version, without, writtenFields } from './checks.ts'
-import { createsMissingUsers } from './tenant-fields.ts'
+import { createsMissingUsers, isNamed, memberReference, oneOfBoth } from './member-reference.ts'
 
 const limitType = lazy(() => z.enum(['best_effort_throughput']).nullable().optional())
 
@@ -25,10 +25,6 @@ const fields = lazy(() => ({
   secret_manager_settings: without('secrets are settings of the gateway'),
 }))
 
-const memberReference = lazy(() => ({ user_id: keyName().optional(), user_email: z.email().max(255).optional() }))
-const isNamed = (one: { user_id?: unknown; user_email?: unknown }) =>
-  one.user_id !== undefined || one.user_email !== undefined
-const oneOfBoth = 'give `user_id` or `user_email`'
 /** A user of a team, by id or by address. */
 const member = lazy(() =>
   z.strictObject({ role: z.enum(['admin', 'user']).default('user'), ...memberReference() }).refine(isNamed, oneOfBoth),

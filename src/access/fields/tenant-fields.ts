@@ -15,6 +15,7 @@ import { lazy } from '../../lib/lazy.ts'
 import { readDuration } from '../key.ts'
 import { shownFields } from './answers.ts'
 import { changesOf, keyName, selfServiceFields, version, without, writtenFields } from './checks.ts'
+import { createsMissingUsers, isNamed, memberReference, oneOfBoth } from './member-reference.ts'
 import { dollars } from './money.ts'
 
 const organizationBodyFields = lazy(() => ({
@@ -42,19 +43,11 @@ export const organizationUpdateBody = lazy(() =>
 /** What admins of an organization may change of it. */
 export const organizationAdminFields = selfServiceFields(organizationFields, 'organization_id', 'version')
 
-const memberReference = lazy(() => ({ user_id: keyName().optional(), user_email: z.email().max(255).optional() }))
 const organizationRoles = ['org_admin', 'internal_user', 'internal_user_viewer'] as const
 const organizationMember = lazy(() =>
   z
     .strictObject({ role: z.enum(organizationRoles).default('internal_user'), ...memberReference() })
-    .refine(one => one.user_id !== undefined || one.user_email !== undefined, 'give `user_id` or `user_email`'),
-)
-/** Whether a member who is no user yet is made one. */
-export const createsMissingUsers = lazy(() =>
-  z
-    .boolean()
-    .default(true)
-    .describe('For administrators: false = 404 for a user who does not exist, in place of a new one.'),
+    .refine(isNamed, oneOfBoth),
 )
 /** The body of `/organization/member_add`. */
 export const organizationMemberAddBody = lazy(() =>
