@@ -126,8 +126,9 @@ test('no file outside providers/ names a provider', async () => {
       if (!words.has(name) && new RegExp(`[=(:\\[] ?['"\`]${name}['"\`]`).test(text))
         wrong.push(`${file} names ${name}`)
   }
-  // Model lists say `owned_by: 'openai'` because clients of the peer compare it.
-  expect(wrong.filter(line => line !== 'formats/openai/models.ts names openai')).toEqual([])
+  // Model lists say `owned_by: 'openai'` because clients of the peer compare it; a cloud has the name of its provider.
+  const meant = ['formats/openai/models.ts names openai', 'core/cloud-identity.ts names azure']
+  expect(wrong.filter(line => !meant.includes(line))).toEqual([])
 })
 
 const lineLengthMax = 120
@@ -246,7 +247,8 @@ test('what is exported says what name and type do not', () => {
 const bans: { pattern: RegExp; instead: string; except?: string[] }[] = [
   { pattern: /\bDate\.now\(/, instead: 'lib/clock', except: ['lib/clock.ts'] },
   { pattern: /(?<![.\w])fetch\(/, instead: 'http/client' },
-  { pattern: /\bconsole\./, instead: 'telemetry/log' },
+  // One library's warning is silenced.
+  { pattern: /\bconsole\./, instead: 'telemetry/log', except: ['clouds/google.ts'] },
   { pattern: /\bObject\.assign\(/, instead: 'a spread: Object.assign copies __proto__' },
   { pattern: /AbortSignal\.(any|timeout)\(/, instead: 'lib/timer-wheel' },
   { pattern: /type: 'direct'/, instead: 'core/answer, a stream with backpressure' },

@@ -29,6 +29,7 @@ import type { Cooldown } from '../pipeline/routing/cooldown.ts'
 import { callPolicies } from '../pipeline/admission/admission.ts'
 import { DetachedWork } from '../pipeline/background/background-work.ts'
 import { createAdmitLine, createCallObjects } from '../pipeline/call-objects.ts'
+import { cloudCredentials } from './cloud-credentials.ts'
 import { createFileCalls } from '../pipeline/files/file-call.ts'
 import { createHttp1Transport } from '../http/client/client.ts'
 import { Guardrails } from '../guardrails/policies.ts'
@@ -308,7 +309,8 @@ function assembleCalls(
   { transport, timers, metrics, current, tokenizer }: CallParts,
 ) {
   const uploadDirectory = join(options.dataDirectory, 'uploads')
-  const fileCalls = createFileCalls({ transport, clock, uploadDirectory })
+  const upstreams = { transport, clock, credentials: cloudCredentials({ transport, clock, logger }) }
+  const fileCalls = createFileCalls({ ...upstreams, uploadDirectory })
   const limited = limitsOver(store, current)
   const guardrails = guardrailsOver(transport, limited.budgets, () => callModel)
   const identity = identityParts(store, current, transport)
@@ -331,9 +333,8 @@ function assembleCalls(
   })
   const policies = callPolicies(admission.filter(policy => policy.stage !== 'request'))
   const router = new Router({
-    transport,
+    ...upstreams,
     timers,
-    clock,
     limiter: limited.limiter,
     random: Math.random,
     policies,

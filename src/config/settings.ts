@@ -142,6 +142,7 @@ function buildAll(input: SettingsInput): SettingsReading {
     references: {
       variables: config.general_settings?.allowed_environment_references ?? [],
       directories: config.general_settings?.secret_file_directories ?? [],
+      hostCredentials: config.general_settings?.host_credentials_by_api ?? [],
     },
     secrets: input.secrets?.known,
   }

@@ -5,6 +5,7 @@
 import type { Framing } from '../lib/frame-splitter.ts'
 import type { Frame } from '../lib/frame.ts'
 import type { Secret } from '../lib/secret.ts'
+import type { CloudCredential, CloudIdentity } from './cloud-identity.ts'
 import type { ChatEvent, ChatRequest } from './hub/chat.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from './hub/embeddings.ts'
 import type { FaultKind } from './errors.ts'
@@ -13,7 +14,7 @@ import type { ImagesRequest, ImagesResult } from './hub/images.ts'
 import type { ModerationsRequest, ModerationsResult } from './hub/moderations.ts'
 import type { RerankRequest, RerankResult } from './hub/rerank.ts'
 import type { SpeechRequest, SpeechResult } from './hub/speech.ts'
-import type { AnswerHead, CallHead } from './transport.ts'
+import type { AnswerHead, CallHead, UpstreamRequest } from './transport.ts'
 import type { Usage } from './usage/usage.ts'
 import type { ExactNames } from '../lib/json/exact-json.ts'
 
@@ -60,6 +61,8 @@ export interface Target {
   /** Without a trailing slash. */
   readonly baseUrl: string
   readonly apiKey: Secret | undefined
+  /** Who the gateway is to the provider's cloud; absent = key and headers suffice. */
+  readonly identity?: CloudIdentity | undefined
   /** Extra headers of the operator, lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   /** `organization`, `api_version` and other settings a provider may read. */
@@ -131,29 +134,22 @@ export interface SpeechAdapter {
 
 /** A call about to be sent, for those that sign every byte. */
 export interface SignableCall {
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: UpstreamRequest['method']
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /** In order; signed as if joined. */
   readonly body: readonly Uint8Array[]
 }
 
-/** How a call is authenticated, where a fixed header is not enough. Pure: time and token are arguments. */
-export interface Authorization {
-  /** Headers to add to exactly this call. */
-  headers(call: SignableCall, target: Target, proof: { epochMs: number; token?: string }): Record<string, string>
-  /** The request that yields a short-lived token; undefined = this target needs none. The pipeline keeps the token. */
-  tokenRequest?(target: Target, epochMs: number): TokenRequest | undefined
-  /** Reads its answer; throws on a shape it does not know. */
-  readToken?(body: unknown, epochMs: number): { token: string; lifetimeS: number }
+/** What a call is proven with. */
+export interface Proof {
+  readonly epochMs: number
+  /** Of `Target.identity`; absent = the target has none. */
+  readonly credential?: CloudCredential | undefined
 }
 
-/** The request that fetches an access token. */
-export interface TokenRequest {
-  readonly method: 'GET' | 'POST'
-  readonly head: CallHead
-  readonly body: string
-}
+/** Adds to exactly this call the headers that authenticate it, where a fixed header is not enough. Pure. */
+export type Authorize = (call: SignableCall, target: Target, proof: Proof) => Record<string, string>
 
 /** What an upstream's error answer means. */
 export interface UpstreamFault {
@@ -249,7 +245,7 @@ export interface Provider {
   /** Asks the vendor's own counter. */
   readonly countTokens?: UnaryAdapter<ChatRequest, TokenCount>
   readonly files?: FilesAdapter
-  readonly authorization?: Authorization
+  readonly authorize?: Authorize
   /** The provider answers by itself, without any network. Pure: the same call gives the same answer. */
   answer?(head: CallHead, body: unknown, files?: readonly InProcessFile[]): InProcessAnswer
   /**

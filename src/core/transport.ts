@@ -68,7 +68,7 @@ export interface CallHead {
 
 /** A request to an upstream, ready to be sent. */
 export interface UpstreamRequest {
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Prepared once per deployment and path; the transport may cache what it derives from it by identity. */
   readonly head: CallHead
   /** Sent one after another without being joined; `content-length` is their sum. */

@@ -1,5 +1,6 @@
 /** The request that a call would send to its upstream: planned like every call, then shown instead of sent. */
 import type { Caller } from '../core/caller.ts'
+import type { CloudCredential } from '../core/cloud-identity.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { CallPreview, ModelCall } from '../core/endpoint.ts'
 import type { HttpRequest } from '../core/request.ts'
@@ -72,13 +73,17 @@ function shown(attempt: PlannedAttempt, { deployment, epochMs, hidden }: Preview
 const bodyText = ({ body }: PlannedAttempt): string =>
   Buffer.concat(body.filter(piece => piece instanceof Uint8Array)).toString('utf8')
 
-/** The headers that are added when a call is sent. A token that would have to be fetched is not fetched. */
+/** The headers that are added when a call is sent. A credential that would have to be fetched is not fetched. */
 function proof({ head, body }: PlannedAttempt, target: Target, epochMs: number): CallHead['headers'] {
-  const { authorization } = target.provider
-  if (!authorization) return {}
-  const asksForToken = authorization.tokenRequest?.(target, epochMs) !== undefined
+  const { authorize } = target.provider
+  if (!authorize) return {}
   const call = { method: 'POST' as const, ...head, body: body.filter(piece => piece instanceof Uint8Array) }
-  return authorization.headers(call, target, asksForToken ? { epochMs, token: redacted } : { epochMs })
+  const credential: CloudCredential | undefined =
+    target.identity &&
+    (target.identity.cloud === 'aws'
+      ? { kind: 'keys', accessKeyId: redacted, secretAccessKey: redacted }
+      : { kind: 'token', token: redacted })
+  return authorize(call, target, { epochMs, credential })
 }
 
 function secretsOf(target: Target): string[] {
@@ -89,5 +94,6 @@ function secretsOf(target: Target): string[] {
   }
   visit(target.apiKey)
   visit(target.options)
+  visit(target.identity)
   return found
 }

@@ -34,6 +34,7 @@ test('every key has a sentence, and an example that the file takes', () => {
     'AWS_SESSION_TOKEN',
     'KEY_OF_OPENAI',
     'AZURE_WEST_KEY',
+    'AZURE_CERTIFICATE_PASSWORD',
   ]
   const environment = {
     ...Object.fromEntries([...variables, ...more].map(name => [name, 'a-value'])),

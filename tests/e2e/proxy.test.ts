@@ -120,7 +120,9 @@ test('so do tokens of a service that is not the upstream; a refusal names the pr
   const { error } = (await refused.json()) as { error: { message: string } }
   expect([refused.status, error.message]).toEqual([
     503,
-    `the proxy 127.0.0.1:${proxy.port} does not allow connections to the upstream (status 403)`,
+    expect.stringContaining(
+      `no credentials from Entra ID: the proxy 127.0.0.1:${proxy.port} does not allow connections to the upstream`,
+    ),
   ])
   expect(lines).toEqual(['CONNECT login.microsoftonline.com:443 HTTP/1.1'])
 })

@@ -283,6 +283,7 @@ test('a key whose name sounds secret is one, or is known to be none', () => {
     'general_settings.jwt_auth.accept_id_tokens',
     ...['max_keys_per_user', 'max_key_age', 'key_rotation_grace', 'key_reminders', 'agent_token_minutes'],
     ...['max_stored_objects_per_key', 'max_stored_mb_per_key', 'secret_file_directories', 'secret_refresh_seconds'],
+    'host_credentials_by_api',
     'alert_to_email.key_alerts',
   ]
   const sounds = placedKeys

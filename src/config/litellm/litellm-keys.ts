@@ -160,7 +160,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
         'watsonx_region_name auto_router_config auto_router_config_path auto_router_default_model ' +
         'auto_router_embedding_model model_info mock_timeout use_in_pass_through ' +
         'merge_reasoning_content_in_choices ' +
-        's3_bucket_name s3_region_name aws_batch_role_arn aws_profile_name',
+        's3_bucket_name s3_region_name aws_batch_role_arn',
       tls: 'ssl_verify',
     },
   ],

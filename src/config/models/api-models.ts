@@ -21,7 +21,7 @@ import { identityFields } from './deployment-ids.ts'
 import { accessGroups } from '../../access/models/access-groups.ts'
 import { missingPriceWarnings } from './deployment-lists.ts'
 import { buildDeployment } from './deployments.ts'
-import { apiEnvironment, apiReferenceProblems } from './api-references.ts'
+import { apiEnvironment, apiReferenceProblems, identityProblem } from './api-references.ts'
 import { splitSecrets } from './entry-context.ts'
 import type { EntryContext, MergedSettings } from './entry-context.ts'
 
@@ -153,6 +153,9 @@ export class SentModels {
     if (own.length > 0) return { problems: own }
     const deployment = buildDeployment(read as ModelEntry, { ...context, origin: { kind: 'api', where } })
     if ('message' in deployment) return { problems: [deployment] }
+    const { identity } = deployment.target
+    const ofHost = identity && identityProblem(identity, references)
+    if (ofHost !== undefined) return { problems: [{ path: ['proxy_params'], message: ofHost }] }
     const mistakes = proxies.mistakes([deployment])
     if (mistakes.length > 0) return { problems: mistakes.map(message => ({ path: ['proxy_params'], message })) }
     return { deployment, problems: [], notices: reading.notices.map(one => ({ ...one, path: insideEntry(one.path) })) }

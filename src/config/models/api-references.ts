@@ -4,13 +4,18 @@
  * the configuration does not release, files outside of the allowed directories and commands are refused.
  */
 import { resolve, sep } from 'node:path'
+import type { CloudIdentity, CloudName, GoogleIdentity } from '../../core/cloud-identity.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { providers } from '../../providers/index.ts'
 import type { Environment } from '../environment.ts'
 import { wholeReference } from '../reading/references.ts'
 import type { Finding, Path } from '../reading/reading.ts'
+import { awsHostVariables } from './aws-identity.ts'
+import { azureHostVariables } from './azure-identity.ts'
 import { awsVariables } from './bedrock-options.ts'
-import { vertexVariables } from './vertex-options.ts'
+import { federationSource } from './google-credentials.ts'
+import { googleHostVariables, vertexVariables } from './vertex-options.ts'
 
 /** What objects that are made by API may refer to. */
 export interface ApiReferences {
@@ -18,6 +23,8 @@ export interface ApiReferences {
   readonly variables: readonly string[]
   /** Of `general_settings.secret_file_directories`. */
   readonly directories: readonly string[]
+  /** Of `general_settings.host_credentials_by_api`. */
+  readonly hostCredentials: readonly CloudName[]
 }
 
 /** Variables in which providers' rows look for keys; a model without `api_key` uses them without naming them. */
@@ -28,13 +35,51 @@ const accountVariables: ReadonlyMap<unknown, ReadonlySet<string>> = new Map(
   Object.entries({ ...awsVariables, ...vertexVariables }).map(([field, names]) => [field, new Set(names)]),
 )
 
+/** Variables that lead to an identity of this host. */
+const hostVariables: Readonly<Record<CloudName, readonly string[]>> = {
+  aws: awsHostVariables,
+  azure: azureHostVariables,
+  google: googleHostVariables,
+}
+
+/** Why an entry of the API may not use its identity: those of the host are the operator's to release. */
+export function identityProblem(identity: CloudIdentity, references: ApiReferences): string | undefined {
+  const { cloud } = identity
+  const federation = identity.cloud === 'google' ? sentFederation(identity) : undefined
+  const isOfHost =
+    (identity.cloud === 'aws' && identity.source.kind !== 'keys') ||
+    (identity.cloud === 'azure' && identity.proof.kind !== 'client-secret') ||
+    (identity.cloud === 'google' && (identity.source === 'host' || federation !== undefined))
+  if (isOfHost && !references.hostCredentials.includes(cloud))
+    return (
+      `has no credentials of its own, and this host's at ${cloud} are not for models made by API; give credentials, ` +
+      `or let the operator add ${cloud} to \`general_settings.host_credentials_by_api\``
+    )
+  if (!federation) return undefined
+  const { file, ...others } = federation
+  const isFile = typeof file === 'string' && Object.keys(others).every(name => name === 'format')
+  if (isFile) return secretProblem(`file/${file}`, references)
+  return (
+    'has Google credentials that read addresses or run programs of this host; put them into a file in one of ' +
+    '`general_settings.secret_file_directories`, and name its path'
+  )
+}
+
+const sentFederation = ({ source, credentials }: GoogleIdentity): Json | undefined =>
+  source === 'text' && credentials ? federationSource(credentials.reveal()) : undefined
+
 function mayUse(name: string, path: Path, { variables }: ApiReferences): boolean {
   return variables.includes(name) || keyVariables().has(name) || (accountVariables.get(path.at(-1))?.has(name) ?? false)
 }
 
 /** The variables of the environment that entries of the API are read with; what is not in them is not resolved. */
-export function apiEnvironment(environment: Environment, { variables }: ApiReferences): Environment {
-  const names = [...variables, ...keyVariables(), ...[...accountVariables.values()].flatMap(one => [...one])]
+export function apiEnvironment(environment: Environment, { variables, hostCredentials }: ApiReferences): Environment {
+  const names = [
+    ...variables,
+    ...keyVariables(),
+    ...[...accountVariables.values()].flatMap(one => [...one]),
+    ...hostCredentials.flatMap(cloud => hostVariables[cloud]),
+  ]
   return Object.fromEntries(
     names.flatMap(name => (Object.hasOwn(environment, name) ? [[name, environment[name]]] : [])),
   )
@@ -62,10 +107,17 @@ export function apiReferenceProblems(value: unknown, allowed: ApiReferences): Pi
   return problems
 }
 
-/** Google credentials may be named by the path of their file. */
+/** Fields that may be the path of a file, which is read and sent to an address of the entry. */
+const filePathFields: ReadonlySet<unknown> = new Set([
+  'vertex_credentials',
+  'azure_certificate_path',
+  'azure_federated_token_file',
+  'aws_web_identity_token',
+])
+
 function asReference(text: string, path: Path): string {
-  const isPath = path.at(-1) === 'vertex_credentials' && !isReference(text) && !/^(?:\s*\{|\$\{\w+\}$)/.test(text)
-  return isPath ? `file/${text}` : text
+  const isPath = filePathFields.has(path.at(-1)) && !isReference(text) && !/^(?:\s*\{|\$\{\w+\}$)/.test(text)
+  return isPath ? `file/${text.replace(/^oidc\/file\//, '')}` : text
 }
 
 function variablesIn(text: string): string[] {

@@ -1,12 +1,14 @@
-/** Options of Bedrock models: region, address, AWS credentials and roles, from the entry or the environment. */
+/** Options of Bedrock models: region, address, AWS credentials and identities, from the entry or the environment. */
+import type { AwsIdentity } from '../../core/cloud-identity.ts'
+import type { Target } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
 import { hostRegion, regionalUrl, regionPattern } from '../../providers/bedrock/address.ts'
 import type { Environment } from '../environment.ts'
-import { assumedRole, ownRole } from './aws-role.ts'
-import type { RoleParams } from './aws-role.ts'
+import { hostIdentity, identityOfKeys } from './aws-identity.ts'
+import type { AwsIdentityParams } from './aws-identity.ts'
 
 /** The `proxy_params` of Bedrock. */
-interface BedrockParams extends RoleParams {
+interface BedrockParams extends AwsIdentityParams {
   readonly model: string
   readonly api_base?: string | undefined
   readonly aws_region_name?: string | undefined
@@ -21,8 +23,14 @@ interface Mistake {
   message: string
 }
 
-/** Address and `options` of the target, or a mistake with its path inside the entry. */
-type BedrockReading = { baseUrl: string; options: Record<string, unknown> } | Mistake
+/** What is read of the target, or a mistake with its path inside the entry. */
+type BedrockReading = (Pick<Target, 'baseUrl' | 'options'> & Credentials) | Mistake
+
+/** Keys that sign calls, or an identity. */
+interface Credentials {
+  readonly options: Readonly<Record<string, unknown>>
+  readonly identity?: AwsIdentity | undefined
+}
 
 /** The environment variables of an AWS account, by the field of `proxy_params` whose place they take. */
 export const awsVariables = {
@@ -46,13 +54,15 @@ export function bedrockOptions(params: BedrockParams, environment: Environment, 
   if (!regionPattern.test(region)) return mistake('the AWS region must be one such as `us-east-1`', 'aws_region_name')
   if (hasApiKey && (params.aws_access_key_id ?? params.aws_secret_access_key) !== undefined)
     return mistake('two ways to sign in; give either `api_key` or `aws_access_key_id` and `aws_secret_access_key`')
-  if (hasApiKey && params.aws_role_name !== undefined)
-    return mistake('two ways to sign in; give either `api_key` or `aws_role_name`')
-  const credentials = hasApiKey ? {} : credentialsOf(params, region, environment)
-  if ('message' in credentials) return credentials as Mistake
+  const identified = identityFields.find(field => params[field] !== undefined)
+  if (hasApiKey && identified !== undefined)
+    return mistake(`two ways to sign in; give either \`api_key\` or \`${identified}\``)
+  const credentials = hasApiKey ? { options: {} } : credentialsOf(params, region, environment)
+  if ('message' in credentials) return credentials
   return {
     baseUrl: (endpoint ?? regionalUrl(region)).replace(/\/+$/, ''),
-    options: { aws_region_name: region, ...credentials },
+    options: { aws_region_name: region, ...credentials.options },
+    identity: credentials.identity,
   }
 }
 
@@ -62,13 +72,9 @@ function mistake(message: string, field?: string): Mistake {
 
 /**
  * The pair of the entry, or the pair of the environment, never one value of each. The entry's session token works with
- * both.
+ * both. Without a pair, or where the entry names an identity of the host: that.
  */
-function credentialsOf(
-  params: BedrockParams,
-  region: string,
-  environment: Environment,
-): Record<string, unknown> | Mistake {
+function credentialsOf(params: BedrockParams, region: string, environment: Environment): Credentials | Mistake {
   const own = params.aws_access_key_id !== undefined || params.aws_secret_access_key !== undefined
   const [id, secret, token] = own
     ? [params.aws_access_key_id, params.aws_secret_access_key, params.aws_session_token]
@@ -82,28 +88,32 @@ function credentialsOf(
       '`aws_access_key_id` and `aws_secret_access_key` belong together; give both',
       id ? 'aws_access_key_id' : 'aws_secret_access_key',
     )
-  if (!id || !secret) return roleOf(params, region, environment)
-  const role = assumedRole(params, region, environment)
+  const ofHost = hostFields.find(field => params[field] !== undefined)
+  if (own && ofHost !== undefined)
+    return mistake(`two ways to sign in; give either \`aws_access_key_id\` or \`${ofHost}\``, ofHost)
+  if (!id || !secret || ofHost !== undefined) {
+    const identity = hostIdentity(params, region, environment)
+    return 'message' in identity ? mistake(identity.message, identity.field) : { options: {}, identity }
+  }
+  const keys = {
+    kind: 'keys' as const,
+    accessKeyId: id,
+    secretAccessKey: new Secret(secret),
+    sessionToken: token ? new Secret(token) : undefined,
+  }
+  const identity = identityOfKeys(keys, params, region, environment)
+  if (identity) return { options: {}, identity }
   return {
-    ...(role && { aws_role: role }),
-    aws_access_key_id: id,
-    aws_secret_access_key: new Secret(secret),
-    ...(token && { aws_session_token: new Secret(token) }),
+    options: {
+      aws_access_key_id: id,
+      aws_secret_access_key: keys.secretAccessKey,
+      ...(keys.sessionToken && { aws_session_token: keys.sessionToken }),
+    },
   }
 }
 
-/** Where there are no keys: the role that ECS or EKS gives to this program. */
-function roleOf(params: BedrockParams, region: string, environment: Environment): Record<string, unknown> | Mistake {
-  const role = ownRole(params, region, environment)
-  if (!role)
-    return mistake(
-      'no credentials: give `api_key` or `aws_access_key_id` and `aws_secret_access_key`, set ' +
-        'AWS_BEARER_TOKEN_BEDROCK or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run with the role of an ECS ' +
-        'task or an EKS pod',
-    )
-  if ('message' in role) return mistake(role.message, params.aws_role_name === undefined ? undefined : 'aws_role_name')
-  return { aws_role: role }
-}
+const hostFields = ['aws_profile_name', 'aws_web_identity_token'] as const
+const identityFields = ['aws_role_name', ...hostFields] as const
 
 /**
  * A model named by its ARN exists only in that region: `arn:aws:bedrock:us-east-1:123456789012:inference-profile/...`.

@@ -20,9 +20,12 @@ export const identityFields: ReadonlySet<string> = new Set<keyof Params>([
   'project',
   'tenant_id',
   'client_id',
+  'azure_credential',
   'vertex_project',
   'vertex_location',
   'aws_region_name',
+  'aws_profile_name',
+  'aws_role_name',
   'aws_bedrock_runtime_endpoint',
 ])
 

@@ -5,6 +5,7 @@ import type { Provider, Target } from '../../core/provider.ts'
 import { withDefaults } from '../../core/setting-keys.ts'
 import { Secret } from '../../lib/secret.ts'
 import { localModels, similarProvider } from '../../providers/index.ts'
+import { azureIdentity } from './azure-identity.ts'
 import { bedrockOptions } from './bedrock-options.ts'
 import { namedModel, readAddress } from '../checks/entry-checks.ts'
 import { identityOf } from './deployment-ids.ts'
@@ -57,18 +58,15 @@ export function buildDeployment(
   // AWS credentials in the entry have precedence over an API key of the environment.
   const signs =
     provider.name === 'bedrock' &&
-    (params.aws_access_key_id ?? params.aws_secret_access_key ?? params.aws_role_name) !== undefined
+    (params.aws_access_key_id ?? params.aws_secret_access_key ?? params.aws_role_name ?? params.aws_profile_name) !==
+      undefined
   const variable = signs ? undefined : keyVariable(provider, context.environment)
   const apiKey = params.api_key ?? (variable === undefined ? undefined : context.environment[variable])
   if (apiKey === undefined && !provider.keyless && params.api_base === undefined)
     return { path: ['proxy_params'], message: `no key: give \`api_key\`, or set ${provider.apiKeyEnv.join(' or ')}` }
   if (apiKey !== undefined && !isKeyText(apiKey)) return { path: ['proxy_params'], message: unusableKey(variable) }
-  const vertex =
-    provider.name === 'vertex_ai' ? vertexOptions(params, context.environment, apiKey !== undefined) : undefined
-  if (vertex && 'message' in vertex) return vertex
-  const bedrock =
-    provider.name === 'bedrock' ? bedrockOptions(params, context.environment, apiKey !== undefined) : undefined
-  if (bedrock && 'message' in bedrock) return bedrock
+  const cloud = ofCloud(provider, params, context.environment, { hasKey: apiKey !== undefined, baseUrl: given })
+  if ('message' in cloud) return cloud
   if (entry.model_info?.chat_api === 'responses' && !provider.chatByResponses)
     return {
       path: ['model_info', 'chat_api'],
@@ -80,10 +78,11 @@ export function buildDeployment(
   const target: Target = {
     provider: speakingFor(provider, entry.model_info?.mode),
     model,
-    baseUrl: bedrock?.baseUrl ?? baseUrl,
+    baseUrl: cloud.baseUrl ?? baseUrl,
     apiKey: apiKey === undefined ? undefined : new Secret(apiKey),
+    identity: cloud.identity,
     headers: lowerCased(params.extra_headers ?? {}),
-    options: { ...vertex?.options, ...bedrock?.options, ...ownOptions(entry, apiVersion) },
+    options: { ...cloud.options, ...ownOptions(entry, apiVersion) },
     limits: tokenLimits(facts.info),
   }
   return {
@@ -108,6 +107,19 @@ export function buildDeployment(
   }
 }
 
+/** Address, options and identity of a provider that is a cloud, or a mistake with its path inside the entry. */
+function ofCloud(
+  { name }: Provider,
+  params: ModelEntry['proxy_params'],
+  environment: Environment,
+  given: { readonly hasKey: boolean; readonly baseUrl: string },
+): Partial<Pick<Target, 'baseUrl' | 'options' | 'identity'>> | { path: string[]; message: string } {
+  if (name === 'vertex_ai') return vertexOptions(params, environment, given.hasKey)
+  if (name === 'bedrock') return bedrockOptions(params, environment, given.hasKey)
+  const identity = name.startsWith('azure') ? azureIdentity(params, environment, given) : undefined
+  return identity && 'message' in identity ? identity : { identity }
+}
+
 /** The name that clients use. */
 const publicName = ({ model_name: name, model_info: info }: ModelEntry): string => info?.team_public_model_name ?? name
 
@@ -117,8 +129,8 @@ function ownOptions({ model_info: info, proxy_params: params }: ModelEntry, apiV
     ...(apiVersion !== undefined && { api_version: apiVersion }),
     ...(info?.base_model !== undefined && { base_model: info.base_model }),
     ...pick(params, ['api_version', 'organization', 'project', 'anthropic_version', 'anthropic_beta', 'max_tokens']),
-    ...pick(params, ['tenant_id', 'client_id', 'num_ctx', 'keep_alive']),
-    ...secrets(params, ['client_secret', 'azure_ad_token']),
+    ...pick(params, ['num_ctx', 'keep_alive']),
+    ...secrets(params, ['azure_ad_token']),
   }
 }
 

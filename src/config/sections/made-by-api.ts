@@ -1,5 +1,6 @@
 /** What may be made by API, where secrets come from, and the watch for batches. */
 import { z } from 'zod'
+import { cloudNames } from '../../core/cloud-identity.ts'
 import type { Settings } from '../../core/settings.ts'
 import { settingKeys, withDefaults } from '../../core/setting-keys.ts'
 import type { Values } from '../../core/setting-keys.ts'
@@ -29,6 +30,13 @@ export const madeByApiKeys = settingKeys('general', {
       'Directories of which models and credentials made by API may read secrets (`file/PATH`). Without it ' +
       'they read none.',
     example: ['/run/secrets'],
+  },
+  host_credentials_by_api: {
+    type: () => z.array(z.enum(cloudNames)).max(cloudNames.length),
+    description:
+      'Clouds whose identity of this host (roles of machines and containers, profiles, federation, managed identity, ' +
+      'metadata servers) models made by API may use: aws, azure, google. Without it they use none.',
+    example: ['aws'],
   },
   secret_refresh_seconds: {
     type: () => z.number().min(5).max(86_400),

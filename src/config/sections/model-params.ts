@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { settingKeys } from '../../core/setting-keys.ts'
 import { unsentHeaders } from '../../core/transport.ts'
 import { isKeyText } from '../checks/value-checks.ts'
-import { sessionNameDefault } from '../models/aws-role.ts'
+import { sessionNameDefault } from '../models/aws-identity.ts'
+import { awsIdentityKeys, azureIdentityKeys } from './cloud-identities.ts'
 import { priceKeys } from './prices.ts'
 import { modelFieldKeys } from './request-fields.ts'
 import { routerKeys } from './router.ts'
@@ -22,17 +23,19 @@ const matching = (pattern: RegExp, message: string) => () => z.string().regex(pa
 const ofAzure = settingKeys('providers', {
   tenant_id: {
     type: text,
-    description: 'Azure: the directory at Entra ID that is asked for tokens instead of a key.',
+    description:
+      'Azure: the directory at Entra ID that is asked for tokens instead of a key. Left out: AZURE_TENANT_ID.',
     example: 'os.environ/AZURE_TENANT_ID',
   },
   client_id: {
     type: text,
-    description: 'Azure: the application that asks Entra ID for a token.',
+    description: 'Azure: the application that asks Entra ID for a token. Left out: AZURE_CLIENT_ID.',
     example: 'os.environ/AZURE_CLIENT_ID',
   },
   client_secret: {
     type: text,
-    description: 'Azure: the secret by which the application of `client_id` is known to Entra ID.',
+    description:
+      'Azure: the secret by which the application of `client_id` is known to Entra ID. Left out: AZURE_CLIENT_SECRET.',
     example: 'os.environ/AZURE_CLIENT_SECRET',
     secret: 'whole',
   },
@@ -42,6 +45,7 @@ const ofAzure = settingKeys('providers', {
     example: 'os.environ/AZURE_AD_TOKEN',
     secret: 'whole',
   },
+  ...azureIdentityKeys,
 })
 
 const ofOllama = settingKeys('providers', {
@@ -86,7 +90,10 @@ const ofVertex = settingKeys('providers', {
   },
   vertex_credentials: {
     type: () => z.union([text(), openMap()]),
-    description: 'Vertex AI: the credentials of Google that are used, as JSON text, a map, or the path of a file.',
+    description:
+      'Vertex AI: the credentials of Google (a service account, a user, a federation or an impersonation) that are ' +
+      'used, as JSON text, a map, or the path of a file. Left out: VERTEXAI_CREDENTIALS, ' +
+      'GOOGLE_APPLICATION_CREDENTIALS, those of `gcloud`, or the metadata server of the machine.',
     example: '/etc/modelgate/google.json',
     secret: 'members',
     litellm: 'vertex_ai_credentials',
@@ -120,8 +127,7 @@ const ofBedrock = settingKeys('providers', {
   },
   aws_role_name: {
     type: matching(/^arn:aws[a-z-]*:iam::\d{12}:role\/[\w+=,.@/-]+$/, 'must be the ARN of a role'),
-    description:
-      'Bedrock: the ARN of a role that the keys take on. Without keys that of the ECS task or EKS pod counts.',
+    description: 'Bedrock: the ARN of a role that the keys take on, or the identity of the host where there are none.',
     example: 'arn:aws:iam::123456789012:role/models',
   },
   aws_session_name: {
@@ -141,6 +147,7 @@ const ofBedrock = settingKeys('providers', {
     description: 'Bedrock: the address that is asked in place of that of the region, as of a private network.',
     example: 'https://vpce-1.bedrock-runtime.us-east-1.vpce.amazonaws.com',
   },
+  ...awsIdentityKeys,
 })
 
 const timeouts = settingKeys('routing', {

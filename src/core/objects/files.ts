@@ -4,6 +4,7 @@ import type { Edit } from '../../lib/json/json-body.ts'
 import { Secret } from '../../lib/secret.ts'
 import type { AnswerStream } from '../answer.ts'
 import type { Call } from '../call.ts'
+import { identityKey } from '../cloud-identity.ts'
 import type { Deployment } from '../deployment.ts'
 import type { Outcome } from '../hub/operation.ts'
 import type { Client } from '../request.ts'
@@ -73,13 +74,14 @@ export function accountOf(deployment: Deployment): string | undefined {
 const accounts = new WeakMap<Deployment, string | null>()
 
 function accountHash({ target }: Deployment): string | undefined {
-  const { provider, options } = target
+  const { provider, options, identity } = target
   if (!provider.files) return undefined
   const { url, headers } = provider.files.head(target, '/files')
   // Where calls are signed, the credentials are not in the headers.
-  const signing = provider.authorization
+  const signing = provider.authorize
     ? Object.entries(options).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value])
     : []
+  if (identity) signing.push(['identity', identityKey(identity)])
   return new CryptoHasher('sha256').update(JSON.stringify([provider.name, url, headers, signing])).digest('hex')
 }
 

@@ -90,7 +90,7 @@ function shown({ upstreams, clock }: Services, deployment: Deployment) {
     model: `${target.provider.name}/${target.model}`,
     mode,
     credential_name: credentialName ?? null,
-    has_key: target.apiKey !== undefined || target.provider.authorization !== undefined,
+    has_key: target.apiKey !== undefined || target.provider.authorize !== undefined,
     ...shownBlock(blocked),
     cooldowns: cooldowns.map(one => ({ model: one.model, until: dateOf(nowMs + one.remainingMs) })),
     rate_limits: note?.limits.map(shownLimit) ?? [],

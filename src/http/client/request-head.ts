@@ -19,9 +19,9 @@ export interface Origin {
 /** The heads of an upstream as bytes, up to `content-length`, which depends on the body. */
 export interface PreparedHead {
   readonly origin: Origin
-  readonly get: Buffer
   readonly post: Buffer
-  readonly delete: Buffer
+  /** What follows the name of another method. */
+  readonly target: string
 }
 
 /** Control characters other than TAB could inject headers; what is not Latin-1 cannot be encoded. */
@@ -61,9 +61,8 @@ export function prepareHead(head: CallHead, proxies?: ProxyRules): PreparedHead 
   const target = `${reader ? url.origin : ''}${url.pathname}${url.search} HTTP/1.1\r\n${lines}`
   return {
     origin,
-    get: Buffer.from(`GET ${target}`, 'latin1'),
     post: Buffer.from(`POST ${target}`, 'latin1'),
-    delete: Buffer.from(`DELETE ${target}`, 'latin1'),
+    target,
   }
 }
 

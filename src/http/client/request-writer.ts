@@ -97,7 +97,7 @@ export class RequestWriter {
 }
 
 function headOf(prepared: PreparedHead, method: UpstreamRequest['method']): Buffer {
-  return method === 'POST' ? prepared.post : method === 'GET' ? prepared.get : prepared.delete
+  return method === 'POST' ? prepared.post : Buffer.from(`${method} ${prepared.target}`, 'latin1')
 }
 
 /** Synchronous: the file was written moments ago, so its pages are in memory. */

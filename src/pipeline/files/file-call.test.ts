@@ -54,6 +54,7 @@ function rig(body?: string, totalMs = 0): Rig {
     calls: createFileCalls({
       transport,
       clock: { epochMs: () => 0, monotonicMs: () => 0 },
+      credentials: undefined as never,
       uploadDirectory: '/nowhere',
     }),
   }

@@ -1,4 +1,5 @@
 /** Calls of files and batches: one upstream, no routing, no retry, under the limits of the key. */
+import type { CloudCredentials } from '../../clouds/cloud-credentials.ts'
 import type { AnswerSink, AnswerStream } from '../../core/answer.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Outcome } from '../../core/hub/operation.ts'
@@ -14,7 +15,7 @@ import type {
 } from '../../core/transport.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { JsonBody, JsonBodyError } from '../../lib/json/json-body.ts'
-import { Authorizer } from '../upstream/upstream-authorization.ts'
+import { authorized } from '../upstream/upstream-authorization.ts'
 import { readFault } from '../upstream/upstream-fault.ts'
 import { rewriteLines } from './file-lines.ts'
 import { AttemptRecord } from '../attempt-record.ts'
@@ -29,6 +30,7 @@ const answerBytesMax = 4 * 1024 * 1024
 interface FileCallParts {
   readonly transport: Transport
   readonly clock: Clock
+  readonly credentials: CloudCredentials
   /** Holds large files until they are sent. */
   readonly uploadDirectory: string
 }
@@ -47,13 +49,11 @@ export function createFileCalls(parts: FileCallParts): FileCalls {
 
 class Sender {
   readonly #parts: FileCallParts
-  readonly #authorizer: Authorizer
   /** Files of in-process providers. */
   readonly #kept: KeptFiles
 
   constructor(parts: FileCallParts) {
     this.#parts = parts
-    this.#authorizer = new Authorizer(parts.transport, parts.clock)
     this.#kept = new KeptFiles(parts.clock)
   }
 
@@ -102,12 +102,10 @@ class Sender {
       timeouts: timeoutsOf(call),
       proxies: deployment.proxies,
     }
-    const authorized = provider.authorization
-      ? await this.#authorizer.authorize(sent, deployment.target, provider.authorization)
-      : sent
+    const proven = provider.authorize ? await authorized(sent, deployment, provider.authorize, this.#parts) : sent
     // The client has left meanwhile.
     if (call.request.left && !call.outlivesClient) throw clientClosed()
-    return this.#parts.transport.send(authorized)
+    return this.#parts.transport.send(proven)
   }
 
   async #success({ deployment }: FileCall, exchange: UpstreamExchange): Promise<UpstreamResponse> {

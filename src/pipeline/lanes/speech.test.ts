@@ -122,6 +122,7 @@ function speak(upstream: Upstream, adapter: SpeechAdapter | undefined, fields: o
     },
     random: () => 0,
     policies: callPolicies([]),
+    credentials: undefined as never,
     isBlocked: () => false,
   })
   const reply = new Promise<Reply>((answered, failed) => router.run(control, { answered, failed }))

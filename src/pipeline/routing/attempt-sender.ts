@@ -1,4 +1,5 @@
 /** Sends an attempt to its upstream: checked, authorized, or answered by the program itself. */
+import type { CloudCredentials } from '../../clouds/cloud-credentials.ts'
 import type { Call } from '../../core/call.ts'
 import type { Deployment, Timeouts } from '../../core/deployment.ts'
 import type { Transport, UpstreamExchange, UpstreamRequest } from '../../core/transport.ts'
@@ -10,7 +11,7 @@ import type { PlannedAttempt } from '../lanes/attempt-parts.ts'
 import { checkedExchange } from '../lanes/checked-exchange.ts'
 import type { AnswerCheck } from '../lanes/checked-exchange.ts'
 import { answerInProcess, inProcessExchange } from '../upstream/in-process.ts'
-import { Authorizer, deferredExchange } from '../upstream/upstream-authorization.ts'
+import { authorized, deferredExchange } from '../upstream/upstream-authorization.ts'
 import { readFault } from '../upstream/upstream-fault.ts'
 
 interface SenderParts {
@@ -18,16 +19,15 @@ interface SenderParts {
   readonly timers: TimerWheel
   readonly clock: Clock
   readonly policies: CallPolicies
+  readonly credentials: CloudCredentials
 }
 
-/** One for all calls: they share the upstreams' tokens. */
+/** Sends attempts of all calls. */
 export class AttemptSender {
   readonly #parts: SenderParts
-  readonly #authorizer: Authorizer
 
   constructor(parts: SenderParts) {
     this.#parts = parts
-    this.#authorizer = new Authorizer(parts.transport, parts.clock)
   }
 
   /** Within the timeouts of the deployment, or that of the client where it is shorter. */
@@ -69,11 +69,11 @@ export class AttemptSender {
       timeouts: call.stream ? { ...timeouts, firstByteMs: timeouts.firstEventMs } : timeouts,
       proxies: deployment.proxies,
     }
-    if (!provider.authorization) return this.#parts.transport.send(request)
+    if (!provider.authorize) return this.#parts.transport.send(request)
     return deferredExchange(
-      this.#authorizer
-        .authorize(request, target, provider.authorization)
-        .then(proven => this.#parts.transport.send(proven)),
+      authorized(request, deployment, provider.authorize, this.#parts).then(proven =>
+        this.#parts.transport.send(proven),
+      ),
     )
   }
 }

@@ -1,4 +1,5 @@
 /** One attempt at one deployment, from its limits to its answer, and what is counted of it. */
+import type { CloudCredentials } from '../../clouds/cloud-credentials.ts'
 import type { Call } from '../../core/call.ts'
 import type { Deployment, DeploymentRateLimits } from '../../core/deployment.ts'
 import type { Reply } from '../../core/answer.ts'
@@ -36,6 +37,7 @@ export interface AttemptParts {
   readonly timers: TimerWheel
   readonly clock: Clock
   readonly policies: CallPolicies
+  readonly credentials: CloudCredentials
   /** Called at the end of each attempt; `error` is undefined when its answer is complete. */
   countAttempt?(deployment: Deployment, error: FaultKind | undefined): void
 }

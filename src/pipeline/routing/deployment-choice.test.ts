@@ -80,6 +80,7 @@ function group(candidates: readonly Deployment[], strategy?: RoutingStrategy) {
     },
     random: () => 0,
     policies: callPolicies([]),
+    credentials: undefined as never,
     isBlocked: () => false,
   })
   const settings = { router: { strategy, retries: 0, attemptsMax: 6, allowedFails: 3, cooldownMs: 0, fallbacks: {} } }

@@ -7,7 +7,6 @@ import type { CallHead } from '../../core/transport.ts'
 import { Secret } from '../../lib/secret.ts'
 import { contentHeaders, dialectPaths } from '../openai-compatible/head.ts'
 import type { CompatibleDialect } from '../openai-compatible/head.ts'
-import { usesEntra } from './entra.ts'
 
 /** The last generally available dated version; its successor is v1. */
 const defaultVersion = '2024-10-21'
@@ -70,10 +69,10 @@ function readBase(base: string): { root: string; deployment: string | undefined;
 
 /**
  * The API key, or a token that the operator renews (`azure_ad_token`). Empty for Entra ID, whose token
- * `entraAuthorization` adds to each call.
+ * `authorizeAzure` adds to each call.
  */
 export function keyHeaders(target: Target): Record<string, string> {
-  if (usesEntra(target)) return {}
+  if (target.identity) return {}
   const { azure_ad_token: token } = target.options
   if (token instanceof Secret) return { authorization: `Bearer ${token.reveal()}` }
   return target.apiKey ? { 'api-key': target.apiKey.reveal() } : {}

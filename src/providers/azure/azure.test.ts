@@ -1,17 +1,21 @@
 /** Fixtures follow learn.microsoft.com: "Azure OpenAI REST API reference", "Content filtering", "Entra ID". */
 import { classify } from '../../core/dialects/classify.ts'
 import { describe, expect, test } from 'bun:test'
+import type { CloudIdentity } from '../../core/cloud-identity.ts'
 import type { Target } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
 import { openaiChat } from '../../formats/openai/chat/index.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
-import { buildDeployment } from '../../config/models/deployments.ts'
-import { providers } from '../index.ts'
 import { chatRequest, dataEvents, joined, readStream, targetOf } from '../../../tests/support/provider-rig.ts'
 import { azure, azureAi } from './index.ts'
 
 const resource = 'https://my.openai.azure.com'
-const entra = { tenant_id: 't-1', client_id: 'c-1', client_secret: new Secret('s+1') }
+const entra: CloudIdentity = {
+  cloud: 'azure',
+  authority: 'https://login.microsoftonline.com',
+  scope: 'https://cognitiveservices.azure.com/.default',
+  proof: { kind: 'managed-identity' },
+}
 const target = (more: Partial<Target> = {}) => targetOf(azure, { model: 'gpt 4o', baseUrl: resource, ...more })
 const url = (dialect: keyof typeof azure.speaks, more: Partial<Target> = {}) =>
   azure.speaks[dialect]!(target(more), false).url
@@ -124,89 +128,22 @@ describe('what models and dated versions refuse', () => {
 })
 
 describe('Entra ID', () => {
-  const { headers, tokenRequest, readToken } = azure.authorization!
+  const authorize = azure.authorize!
   const call = (over: Target) => ({ method: 'POST' as const, ...azure.speaks['openai-chat']!(over, false), body: [] })
 
-  test('a token is asked for with the credentials, and goes out instead of the key', () => {
-    const over = target({ options: entra })
-    expect(tokenRequest!(over, 0)).toEqual({
-      method: 'POST',
-      head: {
-        url: 'https://login.microsoftonline.com/t-1/oauth2/v2.0/token',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      },
-      body:
-        'grant_type=client_credentials&client_id=c-1&client_secret=s%2B1' +
-        '&scope=https%3A%2F%2Fcognitiveservices.azure.com%2F.default',
-    })
+  test('a token goes out instead of the key', () => {
+    const over = target({ identity: entra })
     expect(call(over).headers).not.toHaveProperty('api-key')
-    expect(headers(call(over), over, { epochMs: 0, token: 'jwt' })).toEqual({ authorization: 'Bearer jwt' })
-  })
-
-  test('other clouds have their own services', () => {
-    const government = tokenRequest!(target({ options: entra, baseUrl: 'https://my.openai.azure.us' }), 0)!
-    expect(government.head.url).toStartWith('https://login.microsoftonline.us/')
-    expect(government.body).toContain('cognitiveservices.azure.us')
-    expect(tokenRequest!(target({ options: entra, baseUrl: 'https://my.openai.azure.cn' }), 0)!.head.url).toStartWith(
-      'https://login.chinacloudapi.cn/',
-    )
+    const credential = { kind: 'token', token: 'jwt' } as const
+    expect(authorize(call(over), over, { epochMs: 0, credential })).toEqual({ authorization: 'Bearer jwt' })
   })
 
   test('a key needs no token; nothing at all is named with its remedy', () => {
-    expect(tokenRequest!(target(), 0)).toBeUndefined()
-    expect(headers(call(target()), target(), { epochMs: 0 })).toEqual({})
-    const bare = target({ apiKey: undefined, options: { tenant_id: 't' } })
-    expect(() => headers(call(bare), bare, { epochMs: 0 })).toThrow(
-      'gives `api_key`, or `tenant_id`, `client_id` and `client_secret`',
+    expect(authorize(call(target()), target(), { epochMs: 0 })).toEqual({})
+    const bare = target({ apiKey: undefined })
+    expect(() => authorize(call(bare), bare, { epochMs: 0 })).toThrow(
+      'gives `api_key`, `tenant_id`, `client_id` and `client_secret`, or `azure_credential`',
     )
-  })
-
-  test('the answer of the token service', () => {
-    expect(
-      readToken!({ token_type: 'Bearer', expires_in: 3599, ext_expires_in: 3599, access_token: 'jwt' }, 0),
-    ).toEqual({
-      token: 'jwt',
-      lifetimeS: 3599,
-    })
-    for (const body of [
-      null,
-      {},
-      { access_token: 'x' },
-      { access_token: '', expires_in: 1 },
-      { access_token: 'x', expires_in: -1 },
-    ])
-      expect(() => readToken!(body, 0)).toThrow('access_token')
-  })
-
-  test('the configuration keeps the secret out of sight and out of the id', () => {
-    const build = (client_secret: string) =>
-      buildDeployment(
-        {
-          model_name: 'gpt',
-          proxy_params: {
-            model: 'azure/gpt-4o',
-            api_base: resource,
-            tenant_id: 't-1',
-            client_id: 'c-1',
-            client_secret,
-          },
-        },
-        {
-          providers,
-          environment: {},
-          timeoutS: undefined,
-          streamTimeoutS: undefined,
-          dropParams: true,
-          origin: { kind: 'config', where: 'x:1' },
-        },
-      )
-    const [one, other] = [build('first'), build('second')]
-    if (!('target' in one) || !('target' in other)) throw new Error('not built')
-    expect(one.id).toBe(other.id)
-    expect(JSON.stringify(one.target.options)).toBe(
-      '{"tenant_id":"t-1","client_id":"c-1","client_secret":"[redacted]"}',
-    )
-    expect(tokenRequest!(one.target, 0)!.body).toContain('client_secret=first')
   })
 })
 
@@ -311,7 +248,7 @@ describe('Azure AI Foundry', () => {
       url: `${endpoint}/chat/completions`,
       headers: { 'content-type': 'application/json', authorization: 'Bearer canary' },
     })
-    expect(head(endpoint, { options: entra }).headers).toEqual({ 'content-type': 'application/json' })
+    expect(head(endpoint, { identity: entra }).headers).toEqual({ 'content-type': 'application/json' })
     expect(
       azureAi.speaks['openai-embeddings']!(
         targetOf(azureAi, { baseUrl: 'https://a.services.ai.azure.com', options: { api_version: '2025-01-01' } }),

@@ -11,7 +11,7 @@ import type { CompatibleDialect } from '../openai-compatible/head.ts'
 import { chatAdapter } from '../openai-compatible/index.ts'
 import { chatByResponses } from '../openai-compatible/responses/index.ts'
 import { keyHeaders } from './address.ts'
-import { entraAuthorization } from './entra.ts'
+import { authorizeAzure } from './entra.ts'
 
 const defaultVersion = '2024-05-01-preview'
 
@@ -59,5 +59,5 @@ export const azureAi: Provider = {
   chatByResponses: chatByResponses({ head: target => foundryHead(target, 'openai-responses'), textTools: true }),
   textTools: true,
   embeddings: embeddingsAdapter(embeddingsHead, {}),
-  authorization: entraAuthorization,
+  authorize: authorizeAzure,
 }

@@ -12,7 +12,7 @@ import type { CompatibleDialect } from '../openai-compatible/head.ts'
 import { chatAdapter } from '../openai-compatible/index.ts'
 import { chatByResponses } from '../openai-compatible/responses/index.ts'
 import { apiVersionOf, azureFilesHead, azureHead, deploymentName } from './address.ts'
-import { entraAuthorization } from './entra.ts'
+import { authorizeAzure } from './entra.ts'
 
 export { azureAi } from './foundry.ts'
 
@@ -72,6 +72,6 @@ export const azure: Provider = {
   textTools: true,
   embeddings: embeddingsAdapter(embeddingsHead, {}),
   files: { head: azureFilesHead, modelName: deploymentName },
-  authorization: entraAuthorization,
+  authorize: authorizeAzure,
   chatExtras: newestChatFields,
 }

@@ -1,12 +1,10 @@
 /** Signs calls with AWS credentials or those of a role, unless their headers already hold an API key of Bedrock. */
 import { GatewayError } from '../../core/errors.ts'
-import type { Authorization, Target } from '../../core/provider.ts'
+import type { Authorize, Target } from '../../core/provider.ts'
 import { signAwsCall } from '../../lib/aws/aws-signature.ts'
 import type { AwsCredentials } from '../../lib/aws/aws-signature.ts'
 import { Secret } from '../../lib/secret.ts'
 import { regionOf } from './address.ts'
-import { readRoleAnswer, roleCredentials, roleRequest } from './role.ts'
-import type { AwsRole } from './role.ts'
 
 /** The headers to sign: those that the service reads. Others may be changed on the way, for example by a proxy. */
 const signed = /^(?:content-type|x-amz-.*|x-amzn-.*)$/i
@@ -23,30 +21,21 @@ function keysOf({ options }: Target): AwsCredentials | undefined {
   return undefined
 }
 
-function credentialsOf(target: Target, token: string | undefined): AwsCredentials {
-  const credentials = token === undefined ? keysOf(target) : roleCredentials(token)
-  if (credentials) return credentials
-  throw new GatewayError(
-    'upstream-credentials',
-    'this deployment has no AWS credentials: its operator gives `api_key`, ' +
-      'or `aws_access_key_id` and `aws_secret_access_key`',
-  )
-}
-
 /**
  * Adds nothing where the call has an `authorization` header. Otherwise signs with Signature Version 4 for the service
- * `bedrock`; throws `upstream-credentials` without credentials or a region. Of a role the credentials are the token.
+ * `bedrock`, by the credential of the target's identity or by its keys; throws `upstream-credentials` without both, and
+ * without a region.
  */
-export const bedrockAuthorization: Authorization = {
-  headers(call, target, { epochMs, token }): Record<string, string> {
-    if (call.headers.authorization !== undefined) return {}
-    const headers = Object.fromEntries(Object.entries(call.headers).filter(([name]) => signed.test(name)))
-    const scope = { region: regionOf(target), service: 'bedrock' }
-    return signAwsCall({ ...call, headers, body: call.body }, credentialsOf(target, token), scope, epochMs)
-  },
-  tokenRequest(target, epochMs) {
-    const role = target.options.aws_role as AwsRole | undefined
-    return role && roleRequest(role, { region: regionOf(target), keys: keysOf(target), epochMs })
-  },
-  readToken: readRoleAnswer,
+export const authorizeBedrock: Authorize = (call, target, { epochMs, credential }) => {
+  if (call.headers.authorization !== undefined) return {}
+  const keys = credential?.kind === 'keys' ? credential : keysOf(target)
+  if (!keys)
+    throw new GatewayError(
+      'upstream-credentials',
+      'this deployment has no AWS credentials: its operator gives `api_key`, ' +
+        'or `aws_access_key_id` and `aws_secret_access_key`',
+    )
+  const headers = Object.fromEntries(Object.entries(call.headers).filter(([name]) => signed.test(name)))
+  const scope = { region: regionOf(target), service: 'bedrock' }
+  return signAwsCall({ ...call, headers, body: call.body }, keys, scope, epochMs)
 }

@@ -64,7 +64,7 @@ describe('signatures', () => {
   }
   const headersOf = (aim: Target) => {
     const { head } = bedrock.chat!.request(chatRequest(), aim)
-    return bedrock.authorization!.headers({ method: 'POST', ...head, body: [Buffer.from('{"a":1}')] }, aim, { epochMs })
+    return bedrock.authorize!({ method: 'POST', ...head, body: [Buffer.from('{"a":1}')] }, aim, { epochMs })
   }
 
   test('cover what the service reads, and nothing that changes on the way', () => {
@@ -369,7 +369,7 @@ describe('configuration', () => {
 
   test.each([
     ['weight: 1', {}, 'no region: give `aws_region_name`'],
-    ['aws_region_name: us-east-1', {}, 'no credentials: give `api_key` or `aws_access_key_id`'],
+    ['aws_region_name: us-east-1', { AWS_EC2_METADATA_DISABLED: 'true' }, 'no credentials: give `api_key`'],
     ['aws_region_name: us-east-1, aws_access_key_id: a', {}, 'belong together; give both'],
     ['aws_region_name: us-east-1, aws_secret_access_key: canary', {}, 'belong together; give both'],
     ['api_base: "http://a", aws_bedrock_runtime_endpoint: "http://b"', {}, 'two addresses'],

@@ -3,7 +3,7 @@ import { headOf } from '../../core/target-cache.ts'
 import type { Provider, Target } from '../../core/provider.ts'
 import type { CallHead } from '../../core/transport.ts'
 import { bedrockHead, regionalBaseUrl } from './address.ts'
-import { bedrockAuthorization } from './authorization.ts'
+import { authorizeBedrock } from './authorization.ts'
 import { countCall, countResult } from './count.ts'
 import { embeddingInputsMax, embeddingsCall, embeddingsResult } from './embeddings.ts'
 import { bedrockModel } from './model.ts'
@@ -40,5 +40,5 @@ export const bedrock: Provider = {
   embedsTextOnly: true,
   embeddings: { request: embeddingsCall, result: embeddingsResult, inputsMax: embeddingInputsMax },
   countTokens: { request: countCall, result: countResult },
-  authorization: bedrockAuthorization,
+  authorize: authorizeBedrock,
 }

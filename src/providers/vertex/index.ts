@@ -18,7 +18,7 @@ import { generateReader, generateResult } from '../gemini/read.ts'
 import { generateBody } from '../gemini/request.ts'
 import { speechBody, speechResult } from '../gemini/speech.ts'
 import { globalBaseUrl, isClaude, vertexHead } from './address.ts'
-import { vertexAuthorization } from './authorization.ts'
+import { authorizeVertex } from './authorization.ts'
 import { claudeCall, claudeCount, claudeCountCall } from './claude.ts'
 import { predictBody, predictInputsMax, predictResult } from './embeddings.ts'
 import { argumentNames } from '../../core/dialects/exact-names.ts'
@@ -114,6 +114,6 @@ export const vertex: Provider = {
     request: (request, target) => ({ head: generateHead(target, false), ...speechBody(request) }),
     result: speechResult,
   },
-  authorization: vertexAuthorization,
+  authorize: authorizeVertex,
   chatExtras: geminiChatExtras,
 }

@@ -1,9 +1,9 @@
 /** Vertex AI: addresses, tokens, Claude in its envelope, and the configuration that leads there. */
 import { classify } from '../../core/dialects/classify.ts'
 import { describe, expect, test } from 'bun:test'
-import { createVerify, generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { ChatEvent, ChatRequest } from '../../core/hub/chat.ts'
 import type { Target } from '../../core/provider.ts'
 import { readSettings } from '../../config/read-settings.ts'
@@ -103,81 +103,14 @@ describe('addresses', () => {
   })
 })
 
-describe('tokens', () => {
-  const keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const account = {
-    type: 'service_account',
-    project_id: 'key-project',
-    client_email: 'me@x.iam.gserviceaccount.com',
-    private_key_id: 'kid1',
-    private_key: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }),
-    token_uri: 'https://oauth2.googleapis.com/token',
-  }
-  const held = (credentials: object) =>
-    target('g', { ...project, vertex_credentials: new Secret(JSON.stringify(credentials)) })
-  const { authorization } = vertex
-
-  test('a service account signs for itself', () => {
-    const asked = authorization!.tokenRequest!(held(account), 1_700_000_000_500)!
-    expect([asked.method, asked.head]).toEqual([
-      'POST',
-      { url: account.token_uri, headers: { 'content-type': 'application/x-www-form-urlencoded' } },
-    ])
-    const form = new URLSearchParams(asked.body)
-    expect(form.get('grant_type')).toBe('urn:ietf:params:oauth:grant-type:jwt-bearer')
-    const [head, claims, signature] = form.get('assertion')!.split('.')
-    const read = (text: string | undefined): unknown => JSON.parse(Buffer.from(text!, 'base64url').toString())
-    expect(read(head)).toEqual({ alg: 'RS256', typ: 'JWT', kid: 'kid1' })
-    expect(read(claims)).toEqual({
-      iss: account.client_email,
-      scope: 'https://www.googleapis.com/auth/cloud-platform',
-      aud: account.token_uri,
-      iat: 1_700_000_000,
-      exp: 1_700_003_600,
-    })
-    expect(createVerify('RSA-SHA256').update(`${head}.${claims}`).verify(keys.publicKey, signature!, 'base64url')).toBe(
-      true,
-    )
+test('the token of the identity goes out with its quota project; an API key needs none', () => {
+  const call = { method: 'POST', url: '', headers: {}, body: [] } as const
+  const credential = { kind: 'token', token: 't', quotaProject: 'q' } as const
+  expect(vertex.authorize!(call, target('g'), { epochMs: 0, credential })).toEqual({
+    authorization: 'Bearer t',
+    'x-goog-user-project': 'q',
   })
-
-  test("a user's refresh token, the machine's own account, an API key", () => {
-    const user = {
-      type: 'authorized_user',
-      client_id: 'c',
-      client_secret: 's',
-      refresh_token: 'r&r',
-      quota_project_id: 'q',
-    }
-    expect(authorization!.tokenRequest!(held(user), 0)).toMatchObject({
-      head: { url: 'https://oauth2.googleapis.com/token' },
-      body: 'grant_type=refresh_token&client_id=c&client_secret=s&refresh_token=r%26r',
-    })
-    const call = { method: 'POST', url: '', headers: {}, body: [] } as const
-    expect(authorization!.headers(call, held(user), { epochMs: 0, token: 't' })).toEqual({
-      authorization: 'Bearer t',
-      'x-goog-user-project': 'q',
-    })
-    expect(authorization!.tokenRequest!(target('g'), 0)).toMatchObject({
-      method: 'GET',
-      head: { headers: { 'metadata-flavor': 'Google' } },
-    })
-    const keyed = target('g', {}, { apiKey: new Secret('k') })
-    expect([authorization!.tokenRequest!(keyed, 0), authorization!.headers(call, keyed, { epochMs: 0 })]).toEqual([
-      undefined,
-      {},
-    ])
-  })
-
-  test('answers of the token service; credentials that cannot be used', () => {
-    expect(authorization!.readToken!({ access_token: 't', expires_in: 3599, token_type: 'Bearer' }, 0)).toEqual({
-      token: 't',
-      lifetimeS: 3599,
-    })
-    for (const body of [null, {}, { access_token: 't' }])
-      expect(() => authorization!.readToken!(body, 0)).toThrow('without a token')
-    expect(() => authorization!.tokenRequest!(held({ ...account, private_key: 'x' }), 0)).toThrow('not an RSA key')
-    expect(() => authorization!.tokenRequest!(held({ type: 'external_account' }), 0)).toThrow('not supported')
-  })
+  expect(vertex.authorize!(call, target('g', {}, { apiKey: new Secret('k') }), { epochMs: 0 })).toEqual({})
 })
 
 describe('Claude', () => {
@@ -302,6 +235,38 @@ describe('configuration', () => {
     })
   const account = { type: 'service_account', project_id: 'key-project', client_email: 'e', private_key: 'canary-key' }
 
+  const federated = (source: object) =>
+    JSON.stringify({
+      type: 'external_account',
+      audience: 'a',
+      subject_token_type: 't',
+      token_url: 'https://sts.googleapis.com/v1/token',
+      credential_source: source,
+    })
+  const impersonated = (source: object) =>
+    JSON.stringify({
+      type: 'impersonated_service_account',
+      service_account_impersonation_url: 'https://iam.example/v1/projects/-/serviceAccounts/a@b:generateAccessToken',
+      source_credentials: source,
+    })
+
+  test('what `gcloud` keeps comes after what is named, and the metadata server after both', () => {
+    const home = mkdtempSync(`${tmpdir()}/vertex-home-`)
+    const params = 'vertex_project: p'
+    const identity = (environment: Record<string, string>) =>
+      read(params, { HOME: home, ...environment }).settings!.deployments[0]!.target.identity
+    expect(identity({ GCE_METADATA_HOST: '127.0.0.1:1' })).toEqual({
+      cloud: 'google',
+      source: 'host',
+      metadataHost: '127.0.0.1:1',
+    })
+    mkdirSync(join(home, '.config/gcloud'), { recursive: true })
+    const user = { type: 'authorized_user', client_id: 'i', client_secret: 's', refresh_token: 'r' }
+    writeFileSync(join(home, '.config/gcloud/application_default_credentials.json'), JSON.stringify(user))
+    expect(identity({})).toMatchObject({ source: 'host', credentials: new Secret(JSON.stringify(user)) })
+    expect(identity({ VERTEXAI_CREDENTIALS: JSON.stringify(account) })).toMatchObject({ source: 'text' })
+  })
+
   test('credentials from a file, a map or the environment; they are never shown', () => {
     const file = `${mkdtempSync(`${tmpdir()}/vertex-`)}/key.json`
     writeFileSync(file, JSON.stringify(account))
@@ -313,8 +278,11 @@ describe('configuration', () => {
     for (const [params, environment] of given) {
       const { settings, mistakes } = read(params, environment)
       expect(mistakes).toEqual([])
-      const { options } = settings!.deployments[0]!.target
-      expect([options.vertex_project, options.vertex_credentials instanceof Secret]).toEqual(['key-project', true])
+      const { options, identity } = settings!.deployments[0]!.target
+      expect([options, identity]).toMatchObject([
+        { vertex_project: 'key-project' },
+        { cloud: 'google', credentials: new Secret(JSON.stringify(account)) },
+      ])
       expect(
         JSON.stringify(settings!.deployments[0], (_, value: unknown) =>
           typeof value === 'bigint' ? String(value) : value,
@@ -332,7 +300,14 @@ describe('configuration', () => {
   test.each([
     ['', {}, 'no project: give `vertex_project`'],
     ['vertex_project: p, vertex_credentials: /no/such/file', {}, 'cannot be read'],
-    ['vertex_project: p, vertex_credentials: { type: external_account }', {}, 'has a `type` that is not supported'],
+    ['vertex_project: p, vertex_credentials: { type: gdch_service_account }', {}, 'has a `type` that is not supported'],
+    ['vertex_project: p, vertex_credentials: { type: external_account }', {}, 'has no audience, subject_token_type'],
+    [`vertex_project: p, vertex_credentials: ${federated({ certificate: {} })}`, {}, 'client certificate (X.509)'],
+    [
+      `vertex_project: p, vertex_credentials: ${impersonated({ type: 'x' })}`,
+      {},
+      '`source_credentials` whose text has',
+    ],
     ['vertex_project: p, vertex_credentials: { type: service_account, client_email: e }', {}, 'has no private_key'],
     ['vertex_project: p, vertex_location: "evil.example/x"', {}, 'must be a location'],
   ])('%s is a mistake', (params, environment, words) => {
