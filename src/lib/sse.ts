@@ -237,7 +237,8 @@ function parseLines(block: string): Frame | undefined {
   const data: string[] = []
   let event: string | undefined
   for (const line of block.split(/\r\n|\n|\r/)) {
-    if (line.startsWith('data:')) data.push(line.charCodeAt(5) === 32 ? line.slice(6) : line.slice(5))
+    if (line === 'data') data.push('')
+    else if (line.startsWith('data:')) data.push(line.charCodeAt(5) === 32 ? line.slice(6) : line.slice(5))
     else if (line.startsWith('event:')) event = line.charCodeAt(6) === 32 ? line.slice(7) : line.slice(6)
   }
   const text = data.join('\n')
