@@ -54,7 +54,7 @@ import type { JournalledLedger } from '../store/ledger/ledger.ts'
 import type { RedisLimiter } from '../store/limits/limiter-redis.ts'
 import type { Settings } from '../core/settings.ts'
 import type { TroubleClaims } from '../core/trouble-claims.ts'
-import { isReadOnly } from '../store/database/open.ts'
+import { serverState } from '../store/database/open.ts'
 import type { Database } from '../store/database/open.ts'
 import { SharedClock } from '../store/database/shared-clock.ts'
 import { claimSingleReplica } from '../store/database/replica-lock.ts'
@@ -147,7 +147,12 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
     : undefined
   const sharedClock = new SharedClock(clock)
   const opened = { database, kept, sharedClock }
-  const { installation, configured, keys, secrets } = await openKeys(options, logger, opened)
+  let answering: string | undefined
+  let onDatabase = (identity: string): void => void (answering = identity)
+  const { installation, configured, keys, secrets } = await openKeys(options, logger, {
+    ...opened,
+    onDatabase: identity => onDatabase(identity),
+  })
   let stopped = false
   if (kept) void catchUp({ database, installation, logger }, () => stopped)
   const { tail, exchange } = openTail(options, installation)
@@ -160,6 +165,11 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
   const name = installation.sign('name in Redis').toString('hex', 0, installationNameBytes)
   const limits = await openLimits({ redisUrl, installation: name, ...opened, ledger, logger, withoutRedis })
   keys.followTenancy(() => limits.survey.changed())
+  if (answering !== undefined) limits.limiter.nameDatabase(answering)
+  onDatabase = identity => {
+    limits.limiter.nameDatabase(identity)
+    limits.survey.changed()
+  }
   const troubleClaims =
     redisUrl === undefined ? undefined : createTroubleClaims({ redisUrl, installation: name, database, clock })
   const runLeases = redisUrl === undefined ? undefined : createRunLeases({ redisUrl, installation: name })
@@ -212,7 +222,11 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
 type TimedDatabase = OpenedDatabase & { readonly sharedClock: SharedClock }
 
 /** The installation's secrets, callers, and what was made by API: what one poll of the database follows. */
-async function openKeys(options: ServeOptions, logger: Logger, { database, kept, sharedClock }: TimedDatabase) {
+async function openKeys(
+  options: ServeOptions,
+  logger: Logger,
+  { database, kept, sharedClock, onDatabase }: TimedDatabase & { onDatabase(identity: string): void },
+) {
   const given = { masterKey: options.masterKey, pepper: options.keyPepper }
   const installation = kept
     ? restoreInstallation(database, given, kept.installation)
@@ -223,6 +237,7 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept,
     database.kind === 'postgres' ? keepsKnownKeys(options, { installation, configured, logger }) : undefined
   let answersSinceMs: number | undefined = -Infinity
   let takesChanges = true
+  let identity: string | null = null
   let directory: KeyCache | undefined
   const changed = (subjects: readonly string[], revision?: number) => directory?.changed(subjects, revision)
   const { tenancy, tenants } = openTenancy({ database, sharedClock }, changed)
@@ -246,14 +261,18 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept,
     restored: kept && { snapshot: kept.keys, ageMs: clock.epochMs() - kept.savedAtMs },
     polled: keepKnown && (() => directory && keepKnown(directory)),
     async changesSince(revision) {
-      const [changes, readOnly] = await Promise.all([
+      const [changes, { isReadOnly, identity: now }] = await Promise.all([
         changesSince(database, revision),
-        isReadOnly(database, sharedClock),
+        serverState(database, sharedClock),
         followMasterKey(installation, logger),
         configured.poll(),
       ])
-      if (readOnly === takesChanges) logReadOnly(logger, readOnly)
-      takesChanges = !readOnly
+      if (isReadOnly === takesChanges) logReadOnly(logger, isReadOnly)
+      takesChanges = !isReadOnly
+      if (now !== null && now !== identity) {
+        if (identity !== null) logger.warn('another database answers, or a restarted server: budgets are read again')
+        onDatabase((identity = now))
+      }
       return changes
     },
     reportReachable(now, reason) {

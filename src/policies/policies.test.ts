@@ -111,6 +111,7 @@ describe('rate limit', () => {
   ) {
     const asked: { scopes: readonly LimitScope[]; tokens: number }[] = []
     const limiter: Limiter = {
+      nameDatabase() {},
       prepare: () => undefined,
       refresh: () => undefined,
       budgetLeft: () => Infinity,

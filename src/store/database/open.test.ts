@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inOtherProcess, testServers } from './database-fixture.ts'
 import {
-  isReadOnly,
   openDatabase,
   toNumber,
   toNumberOrNull,
   transaction,
   transactionInTime,
   transactionUnsynced,
+  serverState,
 } from './open.ts'
 import type { Database } from './open.ts'
 import { SharedClock } from './shared-clock.ts'
@@ -39,7 +39,7 @@ for (const server of servers)
     test('its clock is learnt where it is not that of this machine', async () => {
       const database = await open(await place())
       const clock = new SharedClock({ epochMs: () => Date.now() + 3_600_000, monotonicMs: () => 0 })
-      expect(await isReadOnly(database, clock)).toBe(false)
+      expect((await serverState(database, clock)).isReadOnly).toBe(false)
       const shownMs = database.kind === 'sqlite' ? 0 : -3_600_000
       expect(Math.abs(clock.aheadMs - shownMs)).toBeLessThan(60_000)
     })

@@ -179,18 +179,34 @@ export function isAway(error: unknown): boolean {
   return String(code).startsWith('ERR_POSTGRES_CONNECTION') || /^(57P0[13]|53300)$/.test(String(errno))
 }
 
+/** What a database says of itself beside its rows. */
+export interface ServerState {
+  /** Postgres takes no changes: a replica that was not promoted, or a server whose operator forbids them. */
+  readonly isReadOnly: boolean
+  /** Another one than before = other rows may be there, also older ones; null = it cannot be said now. */
+  readonly identity: string | null
+}
+
 /**
- * Whether Postgres takes no changes: a replica that was not promoted, or a server whose operator forbids them. `clock`
- * learns its time. Rejects when it does not answer. An SQLite file that cannot be written says so to each writer.
+ * Reads the state. `clock` learns the time of Postgres. Rejects when it does not answer. An SQLite file that cannot be
+ * written says so to each writer; it is identified by its inode, which `mv` changes. Postgres is identified by the start
+ * of its server, which every restore of a server or a disk brings, and by the files of a table and of its key, which a
+ * restored dump makes anew, the key after the rows.
  */
-export async function isReadOnly({ kind, sql }: Database, clock: SharedClock): Promise<boolean> {
-  if (kind === 'sqlite') return false
+export async function serverState({ kind, sql, openedFile }: Database, clock: SharedClock): Promise<ServerState> {
+  if (kind === 'sqlite') {
+    // Opens the file that is there now.
+    await answerInTime(sql`select 1`)
+    return { isReadOnly: false, identity: openedFile?.()?.id ?? null }
+  }
   const ended = clock.reads()
-  const [found] = await answerInTime<{ state: string; now_ms: unknown }[]>(sql`
+  const [found] = await answerInTime<{ state: string; now_ms: unknown; identity: string | null }[]>(sql`
     select current_setting('transaction_read_only') as state,
-      (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms`)
+      (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms,
+      pg_postmaster_start_time()::text || ' ' || pg_relation_filenode(to_regclass('budget_spend'))::text || ' ' ||
+        pg_relation_filenode(to_regclass('budget_spend_pkey'))::text as identity`)
   ended(toNumber(found?.now_ms))
-  return found?.state === 'on'
+  return { isReadOnly: found?.state === 'on', identity: found?.identity ?? null }
 }
 
 /** Integers arrive as number, string or bigint, depending on the database. */

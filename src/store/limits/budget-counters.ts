@@ -64,6 +64,8 @@ export class BudgetCounter {
   recountAfterMs = -Infinity
   /** When what this process has settled was read again. */
   recountedMs = -Infinity
+  /** In which it was read; empty = it is not known. */
+  database = ''
   /** The soft limit of this period was passed, and reported. */
   isAlerted = false
   /** Counts charges: a reading that one of them overtook is repeated. */
@@ -92,9 +94,16 @@ export class BudgetCounter {
     this.settlements++
   }
 
-  /** What is stored: of each amount the larger one is newer. */
-  learn(amounts: Iterable<readonly [writer: string, nanoUsd: number]>): void {
-    const others = new Map(this.others)
+  /** Another database answers. What this process settles from now on is added to what is read there. */
+  replaced(): void {
+    this.isDoubtful = true
+    this.recountAfterMs = -Infinity
+    if (this.isLoaded) this.loadedMs = Number.MIN_SAFE_INTEGER
+  }
+
+  /** What is stored: of each amount the larger one is newer. `isAll` = nothing else was ever stored. */
+  learn(amounts: Iterable<readonly [writer: string, nanoUsd: number]>, isAll = false): void {
+    const others = isAll ? new Map<string, number>() : new Map(this.others)
     for (const [writer, nanoUsd] of amounts)
       if (Math.abs(nanoUsd) > Math.abs(others.get(writer) ?? 0)) others.set(writer, nanoUsd)
     this.others = others
@@ -122,6 +131,7 @@ export class BudgetCounters {
   /** Of other periods than the one asked for last, by period: calls under way are counted in theirs. */
   readonly #former = new Map<string, BudgetCounter>()
   #sweptMs = 0
+  #database = ''
 
   constructor(options: BudgetCountersOptions) {
     this.#options = options
@@ -257,6 +267,23 @@ export class BudgetCounters {
     return counters.map(([counter]) => counter.latest)
   }
 
+  /** Called with each budget that was read after the database was replaced. */
+  onReread: (counter: BudgetCounter) => void = () => {}
+
+  /**
+   * Names the database that answers. Where it is another one than before, all budgets are read anew with their next
+   * use, and what was known before counts no more.
+   */
+  nameDatabase(database: string): void {
+    const isFirst = this.#database === ''
+    if (database === this.#database) return
+    this.#database = database
+    for (const counters of [this.#counters, this.#former])
+      for (const counter of counters.values())
+        if (isFirst) counter.database = database
+        else counter.replaced()
+  }
+
   /** What this process has settled is read again, once no call ends meanwhile. */
   recount(scopes: readonly LimitScope[]): void {
     for (const scope of scopes) if (hasBudget(scope)) this.find(scope).isDoubtful = true
@@ -310,12 +337,17 @@ export class BudgetCounters {
     if (!spend) return
     const { scope, startMs, isLoaded } = counter
     for (;;) {
-      const before = counter.settlements
+      const { settlements: before, own: ownBefore, database: databaseBefore } = counter
+      const database = this.#database
       const fromMs = clock.monotonicMs()
       const isWhole = !isLoaded || counter.isDoubtful
       const amounts = new Map(await spend.read(scope, startMs, isWhole).catch(unreadable))
       const isOvertaken = counter.settlements !== before
-      if (!isLoaded && isOvertaken) continue
+      if ((!isLoaded && isOvertaken) || database !== this.#database) continue
+      const isReplaced = isLoaded && databaseBefore !== database
+      // Exact once nothing is settled meanwhile: until then what was settled since may be in both.
+      if (isReplaced) counter.own = (amounts.get(spend.writer) ?? 0) + counter.own - ownBefore
+      counter.database = database
       // Later it is the other way round: the table follows what is settled here.
       if (isWhole && !isOvertaken) {
         counter.own = amounts.get(spend.writer) ?? 0
@@ -323,9 +355,10 @@ export class BudgetCounters {
         if (isLoaded) counter.recountedMs = clock.monotonicMs()
       } else if (isWhole) counter.recountAfterMs = clock.monotonicMs() + recountPauseMs
       amounts.delete(spend.writer)
-      counter.learn(amounts)
+      counter.learn(amounts, isReplaced)
       counter.readMs = fromMs
       counter.loadedMs = clock.monotonicMs()
+      if (isReplaced) this.onReread(counter)
       return
     }
   }

@@ -40,6 +40,19 @@ export class TestLedger {
     this.#waiting = this.#waiting.filter(row => !isDue(row))
   }
 
+  /** What is stored now. */
+  backUp(): () => void {
+    const rows = this.rows.length
+    const stored = structuredClone(this.#stored)
+    return () => {
+      this.#stored.clear()
+      for (const [key, amounts] of structuredClone(stored)) this.#stored.set(key, amounts)
+      // What waits in journals comes into the database that is there then.
+      const kept = this.rows.splice(rows).filter(row => this.#waiting.includes(row))
+      this.rows.push(...kept)
+    }
+  }
+
   spendOf(writer: string): BudgetSpend {
     return {
       writer,

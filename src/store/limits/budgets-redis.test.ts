@@ -123,6 +123,33 @@ describe.if(url !== undefined)('on Redis', () => {
     for (let times = 0; times < 30; times++) await looks()
   })
 
+  test('of a database that is restored from a backup every replica, and Redis, count what it has, and what comes', async () => {
+    const all = await start()
+    const scope = budgetOf(1000)
+    const [one, two, three] = all.replicas as [Replica, Replica, Replica]
+    for (const { limiter } of all.replicas) limiter.nameDatabase('first')
+    all.settle(0, await takeAt(one, scope, 300), [scope], 300)
+    all.ledger.store()
+    const restore = all.ledger.backUp()
+    for (const at of [0, 1, 2]) all.settle(at, await takeAt(all.replicas[at]!, scope, 200), [scope], 200)
+    all.ledger.store()
+    await until(async () => !(await takeAt(one, scope, 101)).allowed, 'Redis knows the 900 that are spent')
+    // One that is not stored yet comes into the restored database.
+    all.settle(1, await takeAt(two, scope, 50), [scope], 50)
+    restore()
+    all.ledger.store()
+    for (const { limiter } of all.replicas) limiter.nameDatabase('restored')
+    expect(all.ledger.sum(scope)).toBe(350)
+    for (const { limiter } of [one, two, three]) {
+      await until(async () => {
+        await limiter.refresh([scope])
+        return limiter.use(scope).spentNanoUsd === 350
+      }, 'what is spent is that of the restored ledger')
+    }
+    expect(await burst(all, [scope], { calls: 300, bound: 10, costOf: () => 10 })).toBe(65)
+    expect(all.ledger.sum(scope)).toBe(1000)
+  })
+
   test('a Redis that lost everything is told what was spent, by the replicas and by the database', async () => {
     const all = await start([0, 5, 10])
     const scope = budgetOf(1000)

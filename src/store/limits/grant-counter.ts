@@ -202,6 +202,12 @@ export class Counter {
     return isCovered
   }
 
+  /** Its budget was read in another database than before. */
+  databaseReplaced(): void {
+    this.refusedUntilMs = 0
+    this.forgetOthers()
+  }
+
   /** Redis may have lost what other processes spent. */
   forgetOthers(): void {
     this.#reportedOthers = undefined
@@ -273,7 +279,8 @@ export class Counter {
     this.#reportedOthers = budget.others
     // An older reading lacks what others have spent since, who may have reported it to a Redis that lost it.
     const isNew = budget.readMs >= Math.max(generation.settledMs, this.#baseSinceMs)
-    return [...state, writer, budget.own, isReported ? 0 : [...budget.others].flat(), isNew ? generation.number : 0]
+    const others = isReported ? 0 : [...budget.others].flat()
+    return [...state, writer, budget.own, others, isNew ? generation.number : 0, budget.database]
   }
 
   /** Adds a grant. */

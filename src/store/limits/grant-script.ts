@@ -11,7 +11,9 @@
  *   for parallel calls the number of running ones. Every report is the whole state of the replica, so a lost answer and
  *   a repeated report need no rule of their own.
  *   Of money also `s:<process>` = what the process has settled in the period, which stays when the replica is gone, and
- *   `base` = the generation in which what the database says was reported.
+ *   `base` = the generation in which what the database says was reported; `d:now` = the database that it is of, and
+ *   `d:<database>` = when another one was replaced: what is told of it in the seconds after that is passed over, and
+ *   what was told of it before is forgotten.
  * - `limit-mail:<replica>`, a list: counters that another replica runs short of.
  *
  * A generation lasts until data may have been lost: nothing is there, it is older than a replica has seen, or another
@@ -70,11 +72,12 @@ type CounterState = readonly [CounterKind, number, number, number, number, numbe
 /**
  * A counter in an exchange: `[kind, limit, kept, wanted ahead, eager ms, running or '[age, amount, ...]']`; of money
  * also the process, what it has settled, what others have, as the database says: `[process, amount, ...]`, 0 = as told
- * before; and the generation in which the database was read, 0 = it is not known to be new.
+ * before; the generation in which the database was read, 0 = it is not known to be new; and which database it was, empty
+ * = it is not known.
  */
 export type CounterReport =
   | CounterState
-  | readonly [...CounterState, string, number, readonly (string | number)[] | 0, number]
+  | readonly [...CounterState, string, number, readonly (string | number)[] | 0, number, string]
 
 /** A call that waits: `[first asked, counter, amount, counter, amount, ...]`; counters by their place, from 1. */
 export type CallReport = readonly number[]
@@ -276,9 +279,23 @@ local function read(key, report)
   c.money = c.kind == 'budget'
   c.slots = parallel or c.money
   if c.money then
-    settled(key, report[7], report[8])
-    local base = report[9]
-    if base ~= 0 then
+    local database, stale, base = report[11], false, report[9]
+    if database ~= '' then
+      local present = redis.call('HGET', key, 'd:now')
+      if present and present ~= database then
+        local leftAt = tonumber(redis.call('HGET', key, 'd:' .. database) or '')
+        stale = leftAt ~= nil and now - leftAt < ${spendMs}
+        if not stale then
+          for _, field in ipairs(redis.call('HKEYS', key)) do
+            if string.sub(field, 1, 2) == 's:' then redis.call('HDEL', key, field) end
+          end
+          redis.call('HSET', key, 'd:' .. present, string.format('%d', now))
+        end
+      end
+      if not stale then redis.call('HSET', key, 'd:now', database) end
+    end
+    if not stale then settled(key, report[7], report[8]) end
+    if base ~= 0 and not stale then
       for p = 1, #base, 2 do settled(key, base[p], base[p + 1]) end
     end
     if report[10] == generation then redis.call('HSET', key, 'base', string.format('%d', generation)) end
@@ -288,6 +305,7 @@ local function read(key, report)
   for f = 1, #all, 2 do
     local id = all[f]
     if id == 'base' then c.base = tonumber(all[f + 1]) == generation
+    elseif string.sub(id, 1, 2) == 'd:' then -- names a database
     elseif string.sub(id, 1, 2) == 's:' then c.settled = c.settled + tonumber(all[f + 1])
     elseif id ~= me then
       local of, base, kept, eager, rest = string.match(all[f + 1], '^(%d+) (%d+) (%d+) (%d+) (.*)$')
