@@ -247,7 +247,9 @@ export interface Readiness {
 }
 
 /** The parameters of a query by their names. */
-export type QueryDoc = Readonly<Record<string, { schema: object; description: string; required?: boolean }>>
+export type QueryDoc = Readonly<
+  Record<string, { schema: object; description?: string | undefined; required?: boolean }>
+>
 
 /** JSON Schemas of bodies by their media types. */
 export type SuccessDoc = Readonly<Record<string, object>>

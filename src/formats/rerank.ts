@@ -47,7 +47,7 @@ export const rerankTable = fieldTable<RerankRequest>([
     name: 'top_n',
     schema: type.integer(1),
     property: 'topN',
-    description: 'How many of the best; all when left out.',
+    description: 'How many of the best are answered; all when it is left out.',
   },
   // This file reads it from among the extra fields.
   { name: 'return_documents', schema: type.boolean, extra: true },

@@ -82,7 +82,7 @@ export const keyBody = lazy(() =>
       .enum(Object.keys(routesOfType) as (keyof typeof routesOfType)[])
       .nullable()
       .optional()
-      .describe('Short for `allowed_routes`.'),
+      .describe('A short form that stands for `allowed_routes`.'),
   }),
 )
 /** The parsed body: `duration` is in milliseconds. Undefined = not sent. */

@@ -35,7 +35,7 @@ export type NamedMember = z.infer<ReturnType<typeof member>>
 /** The body of `/team/new`. */
 export const teamBody = lazy(() =>
   z.strictObject({
-    team_id: keyName().nullable().optional().describe('Absent = one is made.'),
+    team_id: keyName().nullable().optional().describe('Its id; one is made where it is absent.'),
     ...fields(),
     members_with_roles: z.array(member()).max(500).nullable().optional(),
     admins: z.array(keyName()).max(500).nullable().optional(),

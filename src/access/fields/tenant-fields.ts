@@ -26,7 +26,7 @@ const organizationBodyFields = lazy(() => ({
 /** The body of `/organization/new`. */
 export const organizationBody = lazy(() =>
   z.strictObject({
-    organization_id: keyName().nullable().optional().describe('Absent = one is made.'),
+    organization_id: keyName().nullable().optional().describe('Its id; one is made where it is absent.'),
     ...organizationBodyFields(),
     organization_alias: keyName(),
   }),

@@ -38,7 +38,7 @@ const teamMembership = lazy(() =>
 /** The body of `/user/new`. */
 export const userBody = lazy(() =>
   z.strictObject({
-    user_id: keyName().nullable().optional().describe('Absent = one is made.'),
+    user_id: keyName().nullable().optional().describe('Its id; one is made where it is absent.'),
     ...fields(),
     teams: z.array(teamMembership()).max(100).nullable().optional(),
     organizations: z.array(keyName()).max(100).nullable().optional(),

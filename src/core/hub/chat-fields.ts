@@ -48,7 +48,13 @@ export const defaultEffort = 'default'
 /** Fields that text completions have too, with the same meaning. */
 export const sharedChatFields: readonly ChatField[] = [
   { name: 'seed', schema: type.int64, property: 'seed', probes: [{ seed: 7 }], guard: true },
-  { name: 'n', schema: type.integer(1, 128), property: 'choices', neutral: 1, description: 'How many choices.' },
+  {
+    name: 'n',
+    schema: type.integer(1, 128),
+    property: 'choices',
+    neutral: 1,
+    description: 'How many choices there are in the answer.',
+  },
   {
     name: 'stop',
     schema: type.anyOf(type.text, type.texts),
@@ -101,7 +107,7 @@ const toolFields: readonly ChatField[] = [
     probes: [{ tools }],
     lostAs: ['tools'],
     needs: [calling],
-    description: 'The older name of `tools`.',
+    description: 'It is the older name of `tools`.',
   },
   {
     name: 'function_call',
@@ -109,7 +115,7 @@ const toolFields: readonly ChatField[] = [
     probes: [{ tools, toolChoice: { name: 'name' } }],
     lostAs: ['tool_choice'],
     needs: [calling, 'supports_tool_choice'],
-    description: 'The older name of `tool_choice`.',
+    description: 'It is the older name of `tool_choice`.',
   },
 ]
 
@@ -129,7 +135,7 @@ const reasoningFields: readonly ChatField[] = [
     property: 'topK',
     converted: true,
     probes: [{ topK: 5 }],
-    description: 'Of other vendors; 0 and -1 = off.',
+    description: 'Vendors other than OpenAI have it; 0 and -1 switch it off.',
   },
   {
     name: 'thinking',
@@ -137,9 +143,13 @@ const reasoningFields: readonly ChatField[] = [
     probes: [{ reasoning: { budgetTokens: 2048 } }],
     lostAs: ['reasoning', 'reasoning_effort'],
     needs: ['supports_reasoning'],
-    description: "Anthropic's: `type` and `budget_tokens`.",
+    description: "It is Anthropic's field, with `type` and `budget_tokens`.",
   },
-  { name: 'reasoning', schema: { type: 'object' }, description: "OpenRouter's: `effort`, `max_tokens`, `enabled`." },
+  {
+    name: 'reasoning',
+    schema: { type: 'object' },
+    description: "It is OpenRouter's field, with `effort`, `max_tokens` and `enabled`.",
+  },
 ]
 
 const message = {
@@ -207,7 +217,12 @@ export const chatFields: readonly ChatField[] = [
     probes: ['default', 'flex', 'priority'].map(serviceTier => ({ serviceTier })),
   },
   ...reasoningFields,
-  { name: 'chat_template_kwargs', schema: type.object, extra: true, description: 'For hosts with chat templates.' },
+  {
+    name: 'chat_template_kwargs',
+    schema: type.object,
+    extra: true,
+    description: 'It is for hosts that have chat templates.',
+  },
   { name: 'modalities', schema: type.anything, extra: true, newest: true },
   { name: 'audio', schema: type.anything, extra: true, newest: true, needs: ['supports_audio_output'] },
   { name: 'prediction', schema: type.anything, extra: true, newest: true },

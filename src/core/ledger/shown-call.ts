@@ -48,58 +48,67 @@ function notesOf({ spend_logs_metadata: text }: LedgerRow): unknown {
 
 /** What a row shows beside its columns: values in units for people, and LiteLLM's names (proxy/_types, 2026-11-23). */
 export const shownFields: Readonly<Record<string, ShownField>> = {
-  started_at: { schema: moment('`started_at_ms` as a date.'), valueOf: row => isoText(row.started_at_ms) },
+  started_at: { schema: moment('It is `started_at_ms` as a date.'), valueOf: row => isoText(row.started_at_ms) },
   spend: {
-    schema: { type: ['number', 'null'], description: '`cost_nano_usd` in dollars.' },
+    schema: { type: ['number', 'null'], description: 'It is `cost_nano_usd` in dollars.' },
     valueOf: ({ cost_nano_usd: nanoUsd }) => (nanoUsd === null ? null : Number(nanoUsd) / 1e9),
   },
   audio_seconds: {
-    schema: { type: ['number', 'null'], description: '`audio_microseconds` in seconds.' },
+    schema: { type: ['number', 'null'], description: 'It is `audio_microseconds` in seconds.' },
     valueOf: ({ audio_microseconds: microseconds }) => (microseconds === null ? null : microseconds / 1e6),
   },
-  startTime: { schema: moment('As `started_at`.'), valueOf: row => isoText(row.started_at_ms) },
-  endTime: { schema: moment('When it ended.'), valueOf: row => isoText(row.started_at_ms + row.duration_ms) },
+  startTime: { schema: moment('It is the same as `started_at`.'), valueOf: row => isoText(row.started_at_ms) },
+  endTime: {
+    schema: moment('The moment when it has ended.'),
+    valueOf: row => isoText(row.started_at_ms + row.duration_ms),
+  },
   completionStartTime: {
     schema: textOrNull('When the answer began; null = it did not.'),
     valueOf: row => (row.first_byte_ms === null ? null : isoText(row.started_at_ms + row.first_byte_ms)),
   },
   request_duration_ms: {
-    schema: { type: 'integer', description: '`duration_ms`, rounded.' },
+    schema: { type: 'integer', description: 'It is `duration_ms` as a whole number.' },
     valueOf: row => Math.round(row.duration_ms),
   },
-  prompt_tokens: { schema: integerOrNull('As `input_tokens`.'), valueOf: row => row.input_tokens },
-  completion_tokens: { schema: integerOrNull('As `output_tokens`.'), valueOf: row => row.output_tokens },
+  prompt_tokens: { schema: integerOrNull('It is the same as `input_tokens`.'), valueOf: row => row.input_tokens },
+  completion_tokens: { schema: integerOrNull('It is the same as `output_tokens`.'), valueOf: row => row.output_tokens },
   total_tokens: {
-    schema: integerOrNull('Input and output; null = neither was counted.'),
+    schema: integerOrNull('The sum of input and output; null = neither was counted.'),
     valueOf: ({ input_tokens: input, output_tokens: output }) =>
       input === null && output === null ? null : (input ?? 0) + (output ?? 0),
   },
   call_type: {
-    schema: textOf("LiteLLM's word for `operation`."),
+    schema: textOf("It is LiteLLM's word for `operation`."),
     valueOf: row => callTypes[row.operation] ?? row.operation,
   },
-  api_key: { schema: textOf("The key's hash; of a deleted key its id."), valueOf: (_row, keyHash) => keyHash },
-  model_id: { schema: textOrNull('As `deployment_id`.'), valueOf: row => row.deployment_id },
-  model_group: { schema: textOf('As `model`.'), valueOf: row => row.model },
-  custom_llm_provider: { schema: textOrNull('As `provider`.'), valueOf: row => row.provider },
-  user: { schema: textOrNull('As `user_id`.'), valueOf: row => row.user_id },
+  api_key: {
+    schema: textOf('The hash of the key; of a deleted one it is the id.'),
+    valueOf: (_row, keyHash) => keyHash,
+  },
+  model_id: { schema: textOrNull('It is the same as `deployment_id`.'), valueOf: row => row.deployment_id },
+  model_group: { schema: textOf('It is the same as `model`.'), valueOf: row => row.model },
+  custom_llm_provider: { schema: textOrNull('It is the same as `provider`.'), valueOf: row => row.provider },
+  user: { schema: textOrNull('It is the same as `user_id`.'), valueOf: row => row.user_id },
   cache_hit: {
-    schema: textOf('`True`: it was answered without an upstream (`cache_hit_kind`).'),
+    schema: textOf('With `True` it was answered without an upstream (`cache_hit_kind`).'),
     valueOf: row => (row.cache_hit_kind === null ? 'False' : 'True'),
   },
   status: {
-    schema: { enum: ['success', 'failure'], description: '`failure`: every `outcome` but `success`.' },
+    schema: { enum: ['success', 'failure'], description: 'It is `failure` for every `outcome` but `success`.' },
     valueOf: statusOf,
   },
   http_status: {
-    schema: { type: 'integer', description: 'HTTP status of the answer; 499 = the client left first.' },
+    schema: { type: 'integer', description: 'The HTTP status of the answer; it is 499 where the client left first.' },
     valueOf: row => row.status,
   },
-  requester_ip_address: { schema: textOrNull('As `client_address`.'), valueOf: row => row.client_address },
+  requester_ip_address: {
+    schema: textOrNull('It is the same as `client_address`.'),
+    valueOf: row => row.client_address,
+  },
   spend_logs_metadata: {
     schema: {
       type: ['object', 'null'],
-      description: "The client's own (`x-litellm-spend-logs-metadata`).",
+      description: 'What the client has sent (`x-litellm-spend-logs-metadata`).',
       additionalProperties: true,
     },
     valueOf: notesOf,
@@ -107,7 +116,7 @@ export const shownFields: Readonly<Record<string, ShownField>> = {
   metadata: {
     schema: {
       type: 'object',
-      description: "Whose key it was, the error, and the client's own.",
+      description: 'It says whose key it was, the error, and what the client has sent.',
       additionalProperties: true,
     },
     valueOf: (row, keyHash) => ({

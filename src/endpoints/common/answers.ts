@@ -23,7 +23,7 @@ export const pageQueryFields = ({ most, usual }: { readonly most: number; readon
 
 /** The cursor of a page; it takes the place of `page`. */
 export const cursorField = lazy(() =>
-  z.string().max(500).optional().describe('`next_cursor` of the page before; takes the place of `page`.'),
+  z.string().max(500).optional().describe('The `next_cursor` of the page before, which takes the place of `page`.'),
 )
 
 interface Stamp {

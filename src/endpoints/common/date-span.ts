@@ -38,8 +38,8 @@ export const spanDoc: NonNullable<EndpointDoc['query']> = {
 
 /** Of the two parameters, where whole days count. */
 export const daySpanDoc: NonNullable<EndpointDoc['query']> = {
-  start_date: { schema: { type: 'string' }, description: 'The first day, 2026-11-21, in UTC.' },
-  end_date: { schema: { type: 'string' }, description: 'The last day, included.' },
+  start_date: { schema: { type: 'string' }, description: 'The first day in UTC, which is written as in 2026-11-21.' },
+  end_date: { schema: { type: 'string' }, description: 'The last day, which is included.' },
 }
 
 interface Span {

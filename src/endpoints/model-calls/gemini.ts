@@ -79,7 +79,7 @@ const streamGenerateContent = actionAt({
     query: {
       alt: {
         schema: { enum: ['sse', 'json'], default: 'json' },
-        description: 'Server-sent events, or one JSON array.',
+        description: 'Whether the answer is server-sent events or one JSON array.',
       },
     },
     request: generateRequest,
@@ -175,8 +175,11 @@ const modelsList: Endpoint = {
     summary: "List the models this key may use, in Gemini's dialect",
     tag: 'Gemini',
     query: {
-      pageSize: { schema: { type: 'integer', minimum: 1 }, description: 'Models a page; all when left out.' },
-      pageToken: { schema: { type: 'string' }, description: '`nextPageToken` of the page before.' },
+      pageSize: {
+        schema: { type: 'integer', minimum: 1 },
+        description: 'How many models a page has; all of them when it is left out.',
+      },
+      pageToken: { schema: { type: 'string' }, description: 'It is the `nextPageToken` of the page before.' },
     },
     success: async () => (await answers()).modelListSuccess,
     failures: [400],

@@ -8,7 +8,9 @@ import { anthropicCountTokens, anthropicErrorBody, anthropicMessages } from '../
 import { countTable, messagesTable } from '../../formats/anthropic/fields.ts'
 
 const answers = () => import('./answers/messages.ts')
-const query: EndpointDoc['query'] = { beta: { schema: { type: 'boolean' }, description: 'Accepted and ignored.' } }
+const query: EndpointDoc['query'] = {
+  beta: { schema: { type: 'boolean' }, description: 'It is accepted and has no effect.' },
+}
 
 const paths = (rest: string): string[] =>
   ['/v1/messages', '/messages', '/anthropic/v1/messages'].map(base => base + rest)

@@ -280,12 +280,12 @@ export const responsesInputItems: Endpoint = {
     operationId: 'listResponseInputItems',
     summary: 'The input items of a stored response',
     query: {
-      limit: { schema: { type: 'integer', default: 20, maximum: 100 }, description: 'Items a page.' },
+      limit: { schema: { type: 'integer', default: 20, maximum: 100 }, description: 'How many items a page has.' },
       order: {
         schema: { enum: ['asc', 'desc'], default: 'desc' },
         description: 'By the order in which they were sent.',
       },
-      after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
+      after: { schema: { type: 'string' }, description: 'It is the `last_id` of the page before.' },
     },
     success: async () => (await answers()).inputItemsSuccess,
   }),

@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import type { ApiDocument } from '../../../tests/support/api-document.ts'
+import { descriptionProblem } from '../../../tests/support/descriptions.ts'
 import { z } from 'zod'
 import { allEndpoints } from '../index.ts'
 import { openapiDocument } from './document.ts'
@@ -29,6 +30,23 @@ test('it is a valid OpenAPI 3.1 document', async () => {
   const wrong = JSON.parse(text) as { paths: Json }
   wrong.paths['/x'] = { get: { parameters: [{ name: 'a' }] } }
   expect((await new Validator().validate(wrong)).valid).toBe(false)
+})
+
+/** Every description under a value, that of a field named so left out. */
+function descriptions(value: unknown, isNames = false): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, one]) =>
+    key === 'description' && typeof one === 'string' && !isNames ? [one] : descriptions(one, key === 'properties'),
+  )
+}
+
+test('each description can be read alone: it is a sentence', () => {
+  const { components, paths } = document
+  const all = new Set(descriptions([Object.values(components), paths]))
+  expect(all.size).toBeGreaterThan(500)
+  expect([...all].flatMap(text => (descriptionProblem(text) ? [`${text} ${descriptionProblem(text)}`] : []))).toEqual(
+    [],
+  )
 })
 
 test('it has every route of the router, and no other', () => {

@@ -52,7 +52,7 @@ The schema of a \`text/event-stream\` answer is that of the \`data\` of one even
 const keyHeader = (name: string): object => ({ type: 'apiKey', in: 'header', name })
 
 const securitySchemes = {
-  bearer: { type: 'http', scheme: 'bearer', description: 'A virtual key or the master key.' },
+  bearer: { type: 'http', scheme: 'bearer', description: 'It is a virtual key or the master key.' },
   xApiKey: keyHeader('x-api-key'),
   apiKey: keyHeader('api-key'),
   xLitellmApiKey: keyHeader('x-litellm-api-key'),
@@ -153,7 +153,7 @@ function parameters({ doc }: Endpoint, path: string): object[] {
         name,
         in: 'query',
         required,
-        description: about,
+        ...(about !== undefined && { description: about }),
         schema,
       }),
     ),
@@ -174,7 +174,7 @@ function success(endpoint: DescribedEndpoint, headerPrefix: string): object {
   const canStream = 'text/event-stream' in endpoint.doc.success
   return {
     [successStatus]: {
-      description: 'Success',
+      description: 'The request was done as it was asked for',
       headers: headersOfSuccess(endpoint, { prefix: headerPrefix, canStream }),
       ...(content.length > 0 && { content: Object.fromEntries(content) }),
     },

@@ -14,7 +14,7 @@ const openaiFields = () => ({
 
 const problems = () => ({
   detail: described(
-    'Every problem of the request; absent when the upstream refused it.',
+    'It has every problem of the request, and is absent when the upstream has refused it.',
     listOf(shape({ loc: listOf(either(text, integer)), msg: text, type: text })),
   ),
 })
@@ -28,7 +28,10 @@ const geminiDetails = () =>
       '@type': googleType('BadRequest'),
       fieldViolations: listOf(shape({ field: text, description: text })),
     }),
-    shape({ '@type': googleType('RetryInfo'), retryDelay: described('Such as `1.5s`.', text) }),
+    shape({
+      '@type': googleType('RetryInfo'),
+      retryDelay: described('It is written with its unit, such as `1.5s`.', text),
+    }),
   )
 
 /** An error in OpenAI's dialect. */
@@ -38,7 +41,7 @@ export const errorSchema = named('Error', () => shape(openaiFields()))
 export const anthropicErrorSchema = named('AnthropicError', () =>
   shape(
     { type: constant('error'), error: shape({ type: text, message: text }) },
-    { request_id: described('Absent in a stream.', text) },
+    { request_id: described('It is absent in a stream.', text) },
   ),
 )
 
@@ -46,7 +49,7 @@ export const anthropicErrorSchema = named('AnthropicError', () =>
 export const geminiErrorSchema = named('GeminiError', () =>
   shape({
     error: shape({
-      code: described('The HTTP status.', integer),
+      code: described('It is the status of the HTTP answer.', integer),
       message: text,
       status: text,
       details: listOf(geminiDetails()),
@@ -64,8 +67,8 @@ const scimErrorSchema = named('ScimError', () =>
 /** Statuses of the table in core/errors.ts, with their names in error bodies. */
 const meanings: Readonly<Record<string, string>> = {
   400: 'BadRequestError, ContextWindowExceededError, or ContentPolicyViolationError: the request was refused',
-  401: 'AuthenticationError: no valid key',
-  403: 'PermissionDeniedError: not with this key',
+  401: 'AuthenticationError: the request has no valid key',
+  403: 'PermissionDeniedError: this key may not do it',
   404: 'NotFoundError: there is no such model or object, or it belongs to another key',
   408: 'Timeout: the upstream was too slow, or the body did not come',
   409: 'ConflictError: the state of what is named does not allow it',
@@ -74,9 +77,9 @@ const meanings: Readonly<Record<string, string>> = {
   422: 'UnprocessableEntityError: fields are wrong; every problem is named',
   429: 'RateLimitError: a limit was reached; wait for `retry-after` seconds',
   500: 'InternalServerError, or JSONSchemaValidationError: the answer does not fit the schema that was asked for',
-  502: 'BadGatewayError: the upstream answered what its protocol forbids, or refused the key of the gateway',
+  502: 'BadGatewayError: the upstream has answered what its protocol forbids, or refused the key of the gateway',
   503: 'APIConnectionError, or ServiceUnavailableError: the upstream, or the gateway, is away or overloaded',
-  default: 'Any other failure',
+  default: 'Every other failure is answered in this form',
 }
 
 type ErrorBody = Endpoint['errorBody']

@@ -10,12 +10,15 @@ interface HeaderDoc {
 
 /** Those that carry the prefix of `general_settings.header_prefix`, without it. */
 const ofCall: Readonly<Record<string, HeaderDoc>> = {
-  'call-id': { description: 'The id of the call in the ledger and in the log.', schema: text },
-  'model-id': { description: 'The deployment that answered (`model_info.id`).', schema: text },
-  'model-group': { description: 'The name of the model that the client asked for.', schema: text },
-  'attempted-retries': { description: 'Attempts after the first of a deployment.', schema: integer },
+  'call-id': { description: 'The id that the call has in the ledger and in the log.', schema: text },
+  'model-id': { description: 'The deployment that has answered (`model_info.id`).', schema: text },
+  'model-group': { description: 'The name of the model that the client has asked for.', schema: text },
+  'attempted-retries': { description: 'How many attempts were made after the first of a deployment.', schema: integer },
   'attempted-fallbacks': { description: 'Other models that were tried.', schema: integer },
-  'overhead-ms': { description: "The gateway's own part of the duration, in milliseconds.", schema: number },
+  'overhead-ms': {
+    description: "The part of the duration that is the gateway's own, in milliseconds.",
+    schema: number,
+  },
   'response-cost': {
     description: 'Dollars as decimal text; absent where the price is not known, and in streams.',
     schema: text,
@@ -43,9 +46,9 @@ const others: Readonly<Record<string, HeaderDoc>> = {
       "The client's own `x-request-id` (up to 128 letters, digits and . _ : / @ = + ~ -), else the id of the call.",
     schema: text,
   },
-  'request-id': { description: "The same as `x-request-id`, for Anthropic's clients.", schema: text },
+  'request-id': { description: "It is the same as `x-request-id`, for Anthropic's clients.", schema: text },
   'retry-after': { description: 'Seconds to wait before the next attempt.', schema: integer },
-  'retry-after-ms': { description: 'The same in milliseconds.', schema: integer },
+  'retry-after-ms': { description: 'It is `retry-after` in milliseconds.', schema: integer },
   'x-should-retry': { description: '`false`: the same request will fail again.', schema: oneOf('false') },
   'www-authenticate': { description: 'How to send a key.', schema: text },
   'x-token-count-source': {
@@ -53,9 +56,9 @@ const others: Readonly<Record<string, HeaderDoc>> = {
     schema: oneOf('estimate'),
   },
   'x-accel-buffering': { description: 'With a stream: proxies must not collect it.', schema: text },
-  'content-disposition': { description: 'The name of the file.', schema: text },
-  'set-cookie': { description: 'The cookie of a form, of a sign-in or of a session.', schema: text },
-  etag: { description: 'For `if-none-match`.', schema: text },
+  'content-disposition': { description: 'It has the name of the file.', schema: text },
+  'set-cookie': { description: 'It is the cookie of a form, of a sign-in or of a session.', schema: text },
+  etag: { description: 'Clients send it back as `if-none-match`.', schema: text },
   location: { description: 'The address of what was made, or where a browser goes on.', schema: text },
 }
 

@@ -38,7 +38,10 @@ export const anything: Schema = {}
 /** The schema allows objects whose fields are the upstream's or the client's own. */
 export const anyObject: Schema<object> = { type: 'object', additionalProperties: true }
 /** The schema allows seconds since 1970. */
-export const unixSeconds: Schema<number> = { type: 'integer', description: 'Seconds since 1970.' }
+export const unixSeconds: Schema<number> = {
+  type: 'integer',
+  description: 'The moment is given in seconds since 1970.',
+}
 /** The schema allows a moment as in `2026-11-21T08:00:00.000Z` (RFC 3339). */
 export const dateTime: Schema<string> = { type: 'string', format: 'date-time' }
 /** The schema allows bytes: what is in them JSON Schema does not describe. */

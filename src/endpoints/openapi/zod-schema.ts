@@ -8,14 +8,11 @@ export function schemaOf(schema: NonNullable<EndpointDoc['request']>): object {
   return made instanceof z.ZodType ? z.toJSONSchema(made, { io: 'input', unrepresentable: 'any' }) : made
 }
 
-/** The parameters of a query; those without a description are described by their names. */
+/** The parameters of a query; a name that says everything needs no description. */
 export function parametersOf(query: QueryDoc | (() => z.ZodObject)): QueryDoc {
   if (typeof query !== 'function') return query
   const { properties = {} } = schemaOf(query) as { properties?: Readonly<Record<string, { description?: string }>> }
   return Object.fromEntries(
-    Object.entries(properties).map(([name, { description = name.replaceAll('_', ' '), ...schema }]) => [
-      name,
-      { schema, description },
-    ]),
+    Object.entries(properties).map(([name, { description, ...schema }]) => [name, { schema, description }]),
   )
 }

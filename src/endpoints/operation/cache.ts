@@ -117,7 +117,7 @@ const keysBody = lazy(() =>
       .array(z.string().regex(/^[0-9a-f]{64}$/, 'must be as `x-proxy-cache-key` of an answer says'))
       .min(1)
       .max(keysMax)
-      .describe('As `x-proxy-cache-key` of answers.'),
+      .describe('They are written as `x-proxy-cache-key` of answers says.'),
   }),
 )
 
@@ -170,7 +170,7 @@ const redisInfo = withQuery(nothing, {
 const hoursADay = 24
 const activityQuery = lazy(() =>
   z.strictObject({
-    days: z.coerce.number().int().min(1).max(366).default(30).describe('Up to today, in UTC.'),
+    days: z.coerce.number().int().min(1).max(366).default(30).describe('How many days up to today (UTC) are shown.'),
   }),
 )
 

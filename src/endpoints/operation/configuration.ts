@@ -13,7 +13,7 @@ const effectiveConfigurationSchema = named('EffectiveConfiguration', () =>
       version: text,
       config_file: nullable(text),
       price_list: text,
-      models: described('Deployments.', integer),
+      models: described('How many deployments there are.', integer),
       ready: boolean,
       database: described(
         '`read-only`: it answers, and takes no changes.',
@@ -27,11 +27,11 @@ const effectiveConfigurationSchema = named('EffectiveConfiguration', () =>
 
 const effectiveValueSchema = named('EffectiveValue', () =>
   shape({
-    key: described('Its path in the file, or the name of the variable.', text),
+    key: described('The path that it has in the file, or the name of the variable.', text),
     group: oneOf(...settingGroups),
     value: described('JSON. Secrets are `********`. null = not set, and without a default.', {}),
     source: oneOf('file', 'environment', 'flag', 'api', 'stored', 'default'),
-    where: described('`config.yaml:12`, the name of a variable, or a flag.', nullable(text)),
+    where: described('Where it is set: `config.yaml:12`, the name of a variable, or a flag.', nullable(text)),
     reference: described('The reference that stands in the file in its place.', nullable(text)),
     secret: boolean,
     description: text,

@@ -35,7 +35,7 @@ const credentialSchema = named('Credential', () =>
       credential_name: text,
       credential_values: masked,
       credential_info: anyObject,
-      source: described('`api`, or the place in the configuration file.', text),
+      source: described('It is `api`, or the place where it stands in the configuration file.', text),
       version: nullable(integer),
     },
     {

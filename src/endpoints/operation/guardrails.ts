@@ -38,7 +38,10 @@ const guardrailSchema = named('Guardrail', () =>
     guardrail_name: text,
     litellm_params: masked,
     guardrail_info: anyObject,
-    guardrail_definition_location: described('`config` = the configuration file.', oneOf('config', 'db')),
+    guardrail_definition_location: described(
+      'Where it is defined: `config` is the configuration file.',
+      oneOf('config', 'db'),
+    ),
     models: described('Public names of models that demand it by themselves.', listOf(text)),
     version: nullable(integer),
     created_at: nullable(dateTime),
@@ -112,7 +115,10 @@ const applyBody = lazy(() =>
   z.strictObject({
     guardrail_name: name(),
     text: z.string().max(sampleMax),
-    input_type: z.enum(['request', 'response']).nullish().describe('As a question, or as an answer.'),
+    input_type: z
+      .enum(['request', 'response'])
+      .nullish()
+      .describe('Whether the sample is read as a question or as an answer.'),
     prompt: z.string().max(sampleMax).nullish().describe('Of an answer: what was asked.'),
     language: z.string().max(20).nullish().describe('Accepted for compatibility; the guardrail knows its language.'),
     entities: z.array(z.string().max(64)).max(200).nullish().describe('Of what was found, only these are listed.'),

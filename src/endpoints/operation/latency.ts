@@ -13,10 +13,10 @@ import { jsonEndpoint } from '../common/json-endpoint.ts'
 
 const modelLatencySchema = named('ModelLatency', () =>
   described(
-    'Of calls that an upstream answered in full.',
+    'Only calls that an upstream has answered in full are counted.',
     shape({
-      start_date: described('Of the first hour or day that is counted.', text),
-      end_date: described('Exclusive.', text),
+      start_date: described('The beginning of the first hour or day that is counted.', text),
+      end_date: described('The end of the span, which is not part of it.', text),
       error_share: described('By which share of itself a percentile may be wrong, from 1 ms to 44 minutes.', number),
       total: shape(latency),
       groups: listOf(shape({ model: nullable(text), model_id: nullable(text), date: nullable(text), ...latency })),
@@ -58,7 +58,7 @@ export const modelLatency: Endpoint = jsonEndpoint(modelLatencySchema, {
       },
       group_by: {
         schema: { type: 'string', enum: ['model', 'deployment', 'time'] },
-        description: '`time` = by day, or by hour with `hours`; absent = `total` alone.',
+        description: '`time` is by day, or by hour with `hours`; absent = `total` alone.',
       },
     },
   },

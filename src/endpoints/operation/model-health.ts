@@ -35,8 +35,8 @@ const endpointHealthSchema = named('EndpointHealth', () =>
     { model_id: text, model_name: text, model: text, api_base: text, mode: text },
     {
       response_time_ms: integer,
-      error: described('What its call ended with.', text),
-      error_code: described('The `code` of that error.', nullable(text)),
+      error: described('The error that its call has ended with.', text),
+      error_code: described('The `code` that this error has.', nullable(text)),
       reason: described('Why it was not called.', text),
       blocked: described('An administrator has switched it off.', constant(true)),
     },
@@ -85,8 +85,8 @@ export const modelHealth: Endpoint = jsonEndpoint(modelHealthSchema, {
     summary: 'Ask every deployment with a small call (each is a real call, and is recorded)',
     tag: 'Health',
     query: {
-      model: { schema: { type: 'string' }, description: 'Only the deployments of this public name.' },
-      model_id: { schema: { type: 'string' }, description: 'Only this deployment.' },
+      model: { schema: { type: 'string' }, description: 'Only the deployments of this public name are checked.' },
+      model_id: { schema: { type: 'string' }, description: 'Only this deployment is listed or checked.' },
     },
   },
   async handle(request, services, caller) {

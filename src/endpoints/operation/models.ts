@@ -21,12 +21,12 @@ const warnings = described('What was accepted, and is probably a mistake; absent
 const storedModelSchema = named('StoredModel', () =>
   shape(
     {
-      model_id: described('The `x-proxy-model-id` of calls.', text),
+      model_id: described('It is the `x-proxy-model-id` of calls.', text),
       model_name: text,
       litellm_params: masked,
-      proxy_params: described('The same as `litellm_params`.', anyObject),
+      proxy_params: described('It is the same as `litellm_params`.', anyObject),
       model_info: anyObject,
-      blocked: described('It gets no calls.', boolean),
+      blocked: described('Whether it gets no calls.', boolean),
       ...changes,
     },
     { warnings },

@@ -32,7 +32,7 @@ const overviewSchema = named('Overview', () =>
     start_date: text,
     end_date: text,
     now: metrics,
-    before: described('Of the 30 days before.', metrics),
+    before: described('The sums are those of the 30 days before.', metrics),
     last_hour: described(
       'From `start_date` on; not whole: there are more calls than are read for this, these are the newest.',
       shape({
@@ -43,7 +43,9 @@ const overviewSchema = named('Overview', () =>
         unpriced_requests: unpriced,
       }),
     ),
-    latency: nullable(described('Of all callers, for those who read everything.', shape(latency))),
+    latency: nullable(
+      described('It is about the calls of all callers, for those who read everything.', shape(latency)),
+    ),
     latency_before: nullable(shape(latency)),
     spend_by_model: described(
       "The models that cost most; '' = all others. Dollars of each day, from `start_date` on.",
@@ -56,7 +58,7 @@ const overviewSchema = named('Overview', () =>
         model_name: text,
         model: text,
         is_cooling_down: described('The replica that answers passes it over now.', boolean),
-        requests: described('Since yesterday (UTC).', integer),
+        requests: described('How many calls it has had since yesterday (UTC).', integer),
         failed_requests: integer,
       }),
     ),

@@ -36,7 +36,7 @@ const providerHealthSchema = named('ProviderHealth', () =>
               listOf(shape({ model: text, until: dateTime })),
             ),
             rate_limits: described(
-              'Of the account at its provider, as headers of the last answer gave them.',
+              'The limits that the account has at its provider, as headers of the last answer gave them.',
               listOf(
                 shape({
                   kind: oneOf('requests', 'tokens', 'input_tokens', 'output_tokens'),

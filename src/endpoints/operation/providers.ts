@@ -8,7 +8,7 @@ const providerListSchema = named('ProviderList', () =>
   shape({
     providers: listOf(
       shape({
-        provider: described('Stands before the slash of a `model`.', text),
+        provider: described('It is what stands before the slash of a `model`.', text),
         base_url: described('null = `api_base` has to be given.', nullable(text)),
         key_variables: described(
           'Of the environment; the first that is set has the key of models without one.',

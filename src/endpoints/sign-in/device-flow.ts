@@ -18,7 +18,7 @@ import { attemptLimits, pollIntervalMs } from './common/attempt-limits.ts'
 import { oauthError, oauthErrorBody, readForm, uncached } from './common/oauth.ts'
 import { answerOf } from '../common/json-endpoint.ts'
 
-const seconds = described('Seconds.', integer)
+const seconds = described('The span is given in seconds.', integer)
 
 const signInMetadataSchema = named('SignInMetadata', () =>
   shape({
@@ -37,11 +37,11 @@ const signInMetadataSchema = named('SignInMetadata', () =>
 const deviceAuthorizationSchema = named('DeviceAuthorization', () =>
   shape({
     device_code: text,
-    user_code: described('As a person types it: `WDJB-MJHT`.', text),
+    user_code: described('What a person has to type, as in `WDJB-MJHT`.', text),
     verification_uri: text,
     verification_uri_complete: text,
     expires_in: seconds,
-    interval: described('Seconds between two questions for the token.', integer),
+    interval: described('How many seconds must be between two questions for the token.', integer),
   }),
 )
 
@@ -51,7 +51,7 @@ const accessTokenSchema = named('AccessToken', () =>
       access_token: text,
       token_type: constant('Bearer'),
       expires_in: seconds,
-      refresh_token: described('Valid once.', text),
+      refresh_token: described('It is valid for one use.', text),
       user_id: text,
       team_id: nullable(text),
     },

@@ -47,7 +47,7 @@ export const devicePage: Endpoint = {
   pageOfError,
   doc: {
     ...docOf('getDevicePage', 'The page on which a person approves the sign-in of a program'),
-    query: { user_code: { schema: { type: 'string' }, description: 'The code that the program shows.' } },
+    query: { user_code: { schema: { type: 'string' }, description: 'It is the code that the program shows.' } },
   },
   async handle({ query }, services, caller) {
     const userId = signedInUser(caller!)

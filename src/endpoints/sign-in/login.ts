@@ -39,7 +39,7 @@ const loginBody = lazy(() =>
       .string()
       .max(accountLengthMax)
       .default('')
-      .describe('Id or e-mail address of a user; `admin`, or nothing, with the master key as password.'),
+      .describe('It is the id or e-mail address of a user; `admin`, or nothing, with the master key as password.'),
     password: z.string().min(1).max(passwordLengthMax),
     return_to: z.string().max(2000).optional().describe('A path of this gateway; others are not used.'),
   }),
@@ -98,7 +98,9 @@ const loginPage: Endpoint = {
     operationId: 'getLoginPage',
     summary: 'A page to sign in that needs no script, no single sign-on and no file of the panel',
     tag,
-    query: { return_to: { schema: text, description: 'A path of this gateway, for after the sign-in.' } },
+    query: {
+      return_to: { schema: text, description: 'A path of this gateway, where the browser goes after the sign-in.' },
+    },
     success: { 'text/html': text },
     headers: ['set-cookie'],
     failures: [403],

@@ -51,7 +51,9 @@ const look: Endpoint = {
     operationId: 'getOnboardingToken',
     summary: 'Whose link it is, and the page on which it is used; looking does not use it up',
     tag: 'Sign-in',
-    query: { invite_link: { schema: text, description: 'The token in the `url` of an invitation.', required: true } },
+    query: {
+      invite_link: { schema: text, description: 'It is the token in the `url` of an invitation.', required: true },
+    },
     success: json(onboardingTokenSchema),
     failures: [404, 429],
   },
@@ -68,7 +70,7 @@ const claimBody = lazy(() =>
   z.strictObject({
     invitation_link: z.string().min(1).max(tokenLengthMax),
     user_id: z.string().max(320).optional().describe('Must be the user of the link.'),
-    password: z.string().min(1).max(passwordLengthMax).describe('12 to 256 characters.'),
+    password: z.string().min(1).max(passwordLengthMax).describe('It must have 12 to 256 characters.'),
   }),
 )
 

@@ -30,7 +30,7 @@ const invitationSchema = named('Invitation', () =>
   shape({
     id: text,
     user_id: text,
-    url: described('Shown once.', text),
+    url: described('The address is shown this one time.', text),
     created_at: dateTime,
     created_by: text,
     expires_at: dateTime,
@@ -46,11 +46,11 @@ const tag = 'Sign-in'
 const passwordLengthMax = 256
 const linkLifetimeMs = 72 * 3_600_000
 
-const password = lazy(() => z.string().min(1).max(passwordLengthMax).describe('12 to 256 characters.'))
+const password = lazy(() => z.string().min(1).max(passwordLengthMax).describe('It must have 12 to 256 characters.'))
 
 const passwordBody = lazy(() =>
   z.strictObject({
-    user_id: keyName().optional().describe("Absent = the caller's own."),
+    user_id: keyName().optional().describe('Whom it is about; absent = the caller.'),
     current_password: z.string().max(passwordLengthMax).optional().describe('Of users who change their own.'),
     new_password: password(),
   }),
@@ -94,7 +94,7 @@ const passwordSet = withBody(passwordBody, {
 const invitationBody = lazy(() =>
   z.strictObject({
     user_id: keyName().optional(),
-    user_email: keyName().optional().describe('In place of the id.'),
+    user_email: keyName().optional().describe('It is sent in place of the id.'),
     send_email: z
       .boolean()
       .optional()
@@ -202,7 +202,7 @@ const passwordPage: Endpoint = {
     operationId: 'getPasswordPage',
     summary: 'A page without script to set a password by a link',
     tag,
-    query: { token: { schema: text, description: 'That of the link.', required: true } },
+    query: { token: { schema: text, description: 'It is the token of the link.', required: true } },
     success: { 'text/html': text },
     headers: ['set-cookie'],
     failures: [403],

@@ -28,7 +28,7 @@ import {
 import { gatewayActions } from '../../core/tenancy/actions.ts'
 import { dateOf } from '../common/configured-change.ts'
 
-const method = described('`sso`, `password`, `master-key`, `device` or `key`.', text)
+const method = described('It is `sso`, `password`, `master-key`, `device` or `key`.', text)
 const membership = shape({ id: text, role: text })
 
 const sessionSchema = named('Session', () =>

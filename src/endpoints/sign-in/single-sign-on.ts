@@ -35,7 +35,7 @@ const begin: Endpoint = {
     operationId: 'beginSingleSignOn',
     summary: 'Begin to sign in: sends the browser to the identity provider',
     query: {
-      provider: { schema: { type: 'string' }, description: 'The name of a provider; the first when left out.' },
+      provider: { schema: { type: 'string' }, description: 'The name of a provider; it is the first when left out.' },
       return_to: { schema: { type: 'string' }, description: 'A path of the gateway, where the browser goes on.' },
     },
   },

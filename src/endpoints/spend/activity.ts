@@ -36,7 +36,7 @@ const totalNames = [
 ] as const
 
 const keyPart = shape({ metrics, metadata: anyObject })
-const keyParts = described("By the keys' hashes.", mapOf(keyPart))
+const keyParts = described('The parts are named by the hashes of the keys.', mapOf(keyPart))
 const parts = mapOf(shape({ metrics, metadata: anyObject, api_key_breakdown: keyParts }))
 
 const dailyActivitySchema = named('DailyActivity', () =>
@@ -46,12 +46,12 @@ const dailyActivitySchema = named('DailyActivity', () =>
         date: day,
         metrics,
         breakdown: shape({
-          models: described('By what upstreams call them.', parts),
-          model_groups: described('By their public names.', parts),
+          models: described('The parts are named as upstreams call the models.', parts),
+          model_groups: described('The parts are named by the public names of models.', parts),
           providers: parts,
           endpoints: parts,
           deployments: described(
-            'By their ids, in reports of users; empty elsewhere, and without parts by key.',
+            'In reports of users they are named by their ids; it is empty elsewhere, and has no parts by key.',
             parts,
           ),
           mcp_servers: parts,
@@ -144,11 +144,23 @@ function activityEndpoint(kind: EntityKind): Endpoint {
       tag: 'Spend',
       query: {
         ...daySpanDoc,
-        [parameter]: { schema: { type: 'string' }, description: 'Only these, with commas between.' },
-        model: { schema: { type: 'string' }, description: 'Only this model.' },
-        api_key: { schema: { type: 'string' }, description: 'Only this key: its `token_id` or hash.' },
-        page: { schema: { type: 'integer', default: 1 }, description: 'From 1.' },
-        page_size: { schema: { type: 'integer', default: 31, maximum: pageDaysMax }, description: 'Days a page.' },
+        [parameter]: {
+          schema: { type: 'string' },
+          description: 'Only these are listed or shown, with commas between.',
+        },
+        model: { schema: { type: 'string' }, description: 'Only calls of this model are counted.' },
+        api_key: {
+          schema: { type: 'string' },
+          description: 'Only calls of this key are counted: it is its `token_id` or hash.',
+        },
+        page: {
+          schema: { type: 'integer', default: 1 },
+          description: 'The number of the page, which is counted from 1.',
+        },
+        page_size: {
+          schema: { type: 'integer', default: 31, maximum: pageDaysMax },
+          description: 'How many days a page has.',
+        },
       },
       failures: [403],
     },

@@ -16,7 +16,7 @@ import { daySpanOf, dayText, spanDoc, spanFields } from '../common/date-span.ts'
 
 const allSpendLogsSchema = named('AllSpendLogs', () =>
   described(
-    'Rows, newest first; with both dates and without `summarize=false`: days, oldest first.',
+    'These are rows, newest first; with both dates and without `summarize=false` they are days, oldest first.',
     either(
       listOf(spendLogSchema),
       listOf(
@@ -62,16 +62,19 @@ export const allSpendLogs: Endpoint = {
     summary: 'Every row of the ledger in one list, or sums by day; a key sees its own. Pages: `/spend/logs/v2`',
     tag: 'Spend',
     query: {
-      api_key: { schema: { type: 'string' }, description: 'Only calls of this key: its text, `token_id` or hash.' },
-      user_id: { schema: { type: 'string' }, description: 'Only calls of this user.' },
+      api_key: {
+        schema: { type: 'string' },
+        description: 'Only calls of this key are listed: it is its text, `token_id` or hash.',
+      },
+      user_id: { schema: { type: 'string' }, description: 'Only calls of this user are listed.' },
       request_id: {
         schema: { type: 'string' },
-        description: 'One call (`x-proxy-call-id`): a list of it, or of nothing.',
+        description: 'Only this call (`x-proxy-call-id`) is listed, or nothing.',
       },
       ...spanDoc,
       summarize: {
         schema: { type: 'boolean', default: true },
-        description: 'With both dates: true = sums by day, false = rows.',
+        description: 'With both dates, true means sums by day, false means rows.',
       },
     },
     success: json(allSpendLogsSchema),

@@ -24,16 +24,18 @@ const costEstimateSchema = named('CostEstimate', () =>
     input_tokens: integer,
     output_tokens: integer,
     cost_per_request: described('What the caller is charged; null = not known.', maybeUsd),
-    list_cost_per_request: described('What the vendor charges.', maybeUsd),
-    input_cost_per_request: described('Of the list cost.', maybeUsd),
-    output_cost_per_request: described('Of the list cost.', maybeUsd),
+    list_cost_per_request: described('What the vendor charges for the request, in dollars.', maybeUsd),
+    input_cost_per_request: described('Which part of the list cost is that of the input.', maybeUsd),
+    output_cost_per_request: described('Which part of the list cost is that of the output.', maybeUsd),
     daily_cost: maybeUsd,
     monthly_cost: maybeUsd,
-    price_list: described('Version of the price list.', text),
+    price_list: described('Which version of the price list was used.', text),
   }),
 )
 
-const calculatedSpendSchema = named('CalculatedSpend', () => shape({ cost: described('null = not known.', maybeUsd) }))
+const calculatedSpendSchema = named('CalculatedSpend', () =>
+  shape({ cost: described('What it cost; null = that is not known.', maybeUsd) }),
+)
 
 const word = lazy(() => z.string().min(1).max(255))
 const count = lazy(() => z.number().int().min(0).max(1_000_000_000))
@@ -42,9 +44,11 @@ const anyObject = lazy(() => z.record(z.string(), z.unknown()))
 const estimateBody = lazy(() =>
   z.strictObject({
     model: word(),
-    input_tokens: count().optional().describe('Of a call.'),
-    output_tokens: count().optional().describe('Of a call.'),
-    usage: anyObject().optional().describe('In place of the two: `usage` as of a chat completion, with its details.'),
+    input_tokens: count().optional().describe('How many tokens a call has.'),
+    output_tokens: count().optional().describe('How many tokens a call has.'),
+    usage: anyObject()
+      .optional()
+      .describe('In place of the two it has the `usage` of a chat completion, with its details.'),
     request: anyObject().optional().describe('In place of all: the body of a chat completion; its input is estimated.'),
     num_requests_per_day: count().optional(),
     num_requests_per_month: count().optional(),

@@ -18,7 +18,7 @@ const histogramQuery = lazy(() =>
 const histogramSchema = named('SpendHistogram', () =>
   shape({
     start_date: dateTime,
-    end_date: described('Exclusive.', dateTime),
+    end_date: described('The end of the span, which is not part of it.', dateTime),
     counted_from: described(
       'From here on all calls are counted; later than `start_date` = there are too many before, in no number.',
       dateTime,
@@ -28,7 +28,7 @@ const histogramSchema = named('SpendHistogram', () =>
         'calls whose rows are deleted by now.',
       oneOf('part', 'day'),
     ),
-    counted_at: described('When counting began.', dateTime),
+    counted_at: described('The moment when the counting has begun.', dateTime),
     newest_from: described(
       'Of calls that began from here on those in `newest_ids` were counted and no others: what `/spend/logs/events` ' +
         'tells beyond them can be added. Earlier ones were counted if they were in the ledger at `counted_at`.',
@@ -41,7 +41,7 @@ const histogramSchema = named('SpendHistogram', () =>
     calls: integer,
     failed_calls: described('Whose outcome is not `success`.', integer),
     bars: described(
-      'Oldest first, from `counted_from` on.',
+      'The first of them begins at `counted_from`.',
       listOf(shape({ start_date: dateTime, end_date: dateTime, calls: integer, failed_calls: integer })),
     ),
   }),

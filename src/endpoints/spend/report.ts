@@ -15,7 +15,9 @@ import { jsonEndpoint } from '../common/json-endpoint.ts'
 const costs = { total_cost: usd, total_input_tokens: integer, total_output_tokens: integer }
 
 const activity = {
-  daily_data: listOf(shape({ date: described('Nov 21', text), api_requests: integer, total_tokens: integer })),
+  daily_data: listOf(
+    shape({ date: described('The day is written as in Nov 21.', text), api_requests: integer, total_tokens: integer }),
+  ),
   sum_api_requests: integer,
   sum_total_tokens: integer,
 }
@@ -62,11 +64,17 @@ const spendReport: Endpoint = jsonEndpoint(spendReportSchema, {
     tag: 'Spend',
     query: {
       ...daySpanDoc,
-      group_by: { schema: { type: 'string', enum: ['team', 'customer', 'api_key'] }, description: 'Default: team.' },
-      api_key: { schema: { type: 'string' }, description: 'Only this key: its `token_id` or hash.' },
-      internal_user_id: { schema: { type: 'string' }, description: 'Only this user.' },
-      team_id: { schema: { type: 'string' }, description: 'Only this team.' },
-      customer_id: { schema: { type: 'string' }, description: 'Only this customer.' },
+      group_by: {
+        schema: { type: 'string', enum: ['team', 'customer', 'api_key'] },
+        description: 'What the lines are grouped by; absent = team.',
+      },
+      api_key: {
+        schema: { type: 'string' },
+        description: 'Only calls of this key are counted: it is its `token_id` or hash.',
+      },
+      internal_user_id: { schema: { type: 'string' }, description: 'Only calls of this user are counted.' },
+      team_id: { schema: { type: 'string' }, description: 'Only calls of this team are counted.' },
+      customer_id: { schema: { type: 'string' }, description: 'Only calls for this customer are counted.' },
     },
     failures: [403],
   },

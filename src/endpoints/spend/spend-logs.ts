@@ -30,7 +30,7 @@ const spendLogsSchema = named('SpendLogs', () =>
       ),
       page: integer,
       page_size: integer,
-      total_pages: described('Of `total`.', integer),
+      total_pages: described('How many pages `total` has.', integer),
     },
   ),
 )
@@ -91,19 +91,25 @@ const spendQuery = lazy(() =>
 
 /** What `rowFilter` takes. */
 export const rowFilterDoc: NonNullable<EndpointDoc['query']> = {
-  key_id: { schema: { type: 'string' }, description: 'Only calls of this key (`token_id`).' },
-  user_id: { schema: { type: 'string' }, description: 'Only calls of this user.' },
-  team_id: { schema: { type: 'string' }, description: 'Only calls of this team.' },
-  model: { schema: { type: 'string' }, description: 'Only calls of this model.' },
-  request_id: { schema: { type: 'string' }, description: 'One call (`x-proxy-call-id`).' },
-  session_id: { schema: { type: 'string' }, description: 'Only calls of this session, conversation or trace.' },
-  outcome: { schema: { type: 'string' }, description: `${outcomes.join(', ')}.` },
+  key_id: { schema: { type: 'string' }, description: 'Only calls of this key (`token_id`) are listed.' },
+  user_id: { schema: { type: 'string' }, description: 'Only calls of this user are listed.' },
+  team_id: { schema: { type: 'string' }, description: 'Only calls of this team are listed.' },
+  model: { schema: { type: 'string' }, description: 'Only calls of this model are listed.' },
+  request_id: { schema: { type: 'string' }, description: 'Only this call (`x-proxy-call-id`) is listed.' },
+  session_id: {
+    schema: { type: 'string' },
+    description: 'Only calls of this session, conversation or trace are listed.',
+  },
+  outcome: { schema: { type: 'string' }, description: `How the calls have ended: ${outcomes.join(', ')}.` },
   hits: {
     schema: { enum: ['guardrail', 'cache'] },
     description: 'Only calls in which a guardrail found something or was not answered, or that the cache answered.',
   },
-  end_user: { schema: { type: 'string' }, description: 'Only calls for this customer.' },
-  api_key: { schema: { type: 'string' }, description: 'Only calls of this key: its `token_id` or hash.' },
+  end_user: { schema: { type: 'string' }, description: 'Only calls for this customer are listed.' },
+  api_key: {
+    schema: { type: 'string' },
+    description: 'Only calls of this key are listed: it is its `token_id` or hash.',
+  },
   min_duration_ms: {
     schema: { type: 'number', minimum: 0 },
     description:
@@ -120,7 +126,7 @@ export const rowFilterDoc: NonNullable<EndpointDoc['query']> = {
   },
   model_id: {
     schema: { type: 'string' },
-    description: 'Only calls of this deployment; pages as with `min_duration_ms`.',
+    description: 'Only calls of this deployment are listed; pages go as with `min_duration_ms`.',
   },
   error_code: {
     schema: { type: 'integer', minimum: 100, maximum: 599 },
@@ -142,16 +148,16 @@ export const spendLogs: Endpoint = {
       ...rowFilterDoc,
       status_filter: {
         schema: { enum: ['success', 'failure'] },
-        description: '`failure`: every outcome but `success`.',
+        description: 'With `failure` every outcome but `success` is listed.',
       },
-      key_alias: { schema: { type: 'string' }, description: 'Only calls of keys with this alias.' },
+      key_alias: { schema: { type: 'string' }, description: 'Only calls of keys with this alias are listed.' },
       model_group: { schema: { type: 'string' }, description: 'As `model`, for scripts that name it so.' },
       page: {
         schema: { type: 'integer', minimum: 1 },
         description:
           'From 1, which it is without a cursor. New calls move the rows of a page: they do not with a cursor.',
       },
-      page_size: { schema: { type: 'integer', default: 50, maximum: 1000 }, description: 'Rows a page.' },
+      page_size: { schema: { type: 'integer', default: 50, maximum: 1000 }, description: 'How many rows a page has.' },
       cursor: {
         schema: { type: 'string' },
         description:
@@ -165,7 +171,7 @@ export const spendLogs: Endpoint = {
       },
       sort_order: {
         schema: { enum: ['asc', 'desc'], default: 'desc' },
-        description: '`asc` = the oldest, least or first one of the alphabet first.',
+        description: 'With `asc` the oldest, least or first one of the alphabet comes first.',
       },
     },
     success: json(spendLogsSchema),

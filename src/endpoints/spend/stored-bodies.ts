@@ -219,9 +219,9 @@ const remove = withQuery(nothing, {
 const removeAll = withQuery(
   lazy(() =>
     z.strictObject({
-      key_id: keyName().optional().describe('Of calls with this key (`token_id`).'),
-      user_id: keyName().optional().describe('Of calls with keys of this user.'),
-      team_id: keyName().optional().describe('Of calls with keys of this team.'),
+      key_id: keyName().optional().describe('What was said with this key (`token_id`) is deleted.'),
+      user_id: keyName().optional().describe('What was said with keys of this user is deleted.'),
+      team_id: keyName().optional().describe('What was said with keys of this team is deleted.'),
     }),
   ),
   {

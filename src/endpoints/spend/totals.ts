@@ -266,9 +266,14 @@ const globalSpendTeams: Endpoint = jsonEndpoint(globalTeamSpendSchema, {
 
 const endUsersBody = lazy(() =>
   z.strictObject({
-    api_key: z.string().min(1).max(255).nullish().describe('Only calls of this key: its `token_id`, hash or text.'),
-    startTime: spanFields().start_date.nullish().describe('The first day, in UTC; absent = 30 days ago.'),
-    endTime: spanFields().end_date.nullish().describe('The last day, included; absent = today.'),
+    api_key: z
+      .string()
+      .min(1)
+      .max(255)
+      .nullish()
+      .describe('Only calls of this key are counted: it is its `token_id`, hash or text.'),
+    startTime: spanFields().start_date.nullish().describe('The first day that is counted (UTC); absent = 30 days ago.'),
+    endTime: spanFields().end_date.nullish().describe('The last day that is counted; absent = today.'),
   }),
 )
 

@@ -234,8 +234,11 @@ const list: Endpoint = {
     operationId: 'listBatches',
     summary: 'The batches of this key; with the master key, all',
     query: {
-      after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
-      limit: { schema: { type: 'integer', default: 20, minimum: 1, maximum: 100 }, description: 'Batches a page.' },
+      after: { schema: { type: 'string' }, description: 'It is the `last_id` of the page before.' },
+      limit: {
+        schema: { type: 'integer', default: 20, minimum: 1, maximum: 100 },
+        description: 'How many batches a page has.',
+      },
     },
     success: json(batchListSchema),
   }),

@@ -101,7 +101,9 @@ const titleLengthMax = 80
 /** How often an answer that another replica works on is looked up. */
 const lookMs = 500
 
-const models = lazy(() => z.array(z.string().min(1).max(256)).min(1).max(2).describe('Two answer side by side.'))
+const models = lazy(() =>
+  z.array(z.string().min(1).max(256)).min(1).max(2).describe('Where two are named, both answer side by side.'),
+)
 const nothing = lazy(() => z.strictObject({}))
 
 /** What is asked: `messages` are those that are stored. */
@@ -173,13 +175,18 @@ const attachmentsGiven = lazy(() =>
   z
     .array(
       z.union([
-        z.strictObject({ name: z.string().min(1).max(255), data: z.string().describe('The file in base64.') }),
-        z.strictObject({ id: z.string().max(64).describe('A file of an earlier question of this conversation.') }),
+        z.strictObject({
+          name: z.string().min(1).max(255),
+          data: z.string().describe('The bytes of the file are in base64.'),
+        }),
+        z.strictObject({
+          id: z.string().max(64).describe('It is a file of an earlier question of this conversation.'),
+        }),
       ]),
     )
     .max(10)
     .default([])
-    .describe('Pictures, PDF, sound, text: 20 MiB each, texts 1 MiB.'),
+    .describe('They are pictures, PDF, sound or text: 20 MiB each, texts 1 MiB.'),
 )
 
 const answersBody = lazy(() =>

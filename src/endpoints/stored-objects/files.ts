@@ -47,7 +47,7 @@ const fileSchema = named('File', () =>
       created_at: unixSeconds,
       filename: text,
       purpose: text,
-      status: described('`uploaded`, `processed` or `error`, or a word of the upstream.', text),
+      status: described('It is `uploaded`, `processed` or `error`, or a word of the upstream.', text),
     },
     { expires_at: nullable(unixSeconds), status_details: nullable(text) },
   ),
@@ -129,13 +129,16 @@ const list: Endpoint = {
     summary: 'The files of this key; with the master key, all',
     success: json(fileListSchema),
     query: {
-      after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
+      after: { schema: { type: 'string' }, description: 'It is the `last_id` of the page before.' },
       limit: {
         schema: { type: 'integer', default: 10_000, minimum: 1, maximum: 10_000 },
-        description: 'Files a page.',
+        description: 'How many files a page has.',
       },
-      order: { schema: { enum: ['asc', 'desc'], default: 'desc' }, description: 'By the time of creation.' },
-      purpose: { schema: { type: 'string' }, description: 'Only files with this purpose.' },
+      order: {
+        schema: { enum: ['asc', 'desc'], default: 'desc' },
+        description: 'The list is ordered by the time of creation.',
+      },
+      purpose: { schema: { type: 'string' }, description: 'Only files with this purpose are listed.' },
     },
   },
   async handle(request, services, caller) {

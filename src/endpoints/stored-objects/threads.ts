@@ -172,7 +172,7 @@ const listMessages: Endpoint = {
     {
       query: {
         ...pageParameters,
-        run_id: { schema: { type: 'string' }, description: 'Only the messages of this run.' },
+        run_id: { schema: { type: 'string' }, description: 'Only the messages of this run are listed.' },
       },
     },
   ),

@@ -42,10 +42,10 @@ const listQuery = lazy(() =>
     ...pageQueryFields({ most: 100, usual: 10 }),
     changed_by: keyName().optional(),
     action: z.enum(auditActions).optional(),
-    table_name: keyName().optional().describe('`key`, `team`, `team_member`, `user`, ...'),
+    table_name: keyName().optional().describe('What was changed: it is `key`, `team`, `team_member`, `user`, ...'),
     object_id: keyName().optional(),
-    start_date: moment().optional().describe('From here on, inclusive.'),
-    end_date: moment().optional().describe('Up to here, exclusive.'),
+    start_date: moment().optional().describe('Entries from this moment on are listed.'),
+    end_date: moment().optional().describe('Entries before this moment are listed.'),
   }),
 )
 

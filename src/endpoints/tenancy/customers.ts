@@ -172,7 +172,7 @@ const customerList = withQuery(listQuery, {
 })
 
 const pagesQuery = lazy(() =>
-  listQuery().extend({ search: keyName().optional().describe('The whole id, or a part of the alias.') }),
+  listQuery().extend({ search: keyName().optional().describe('It is the whole id, or a part of the alias.') }),
 )
 const customerPages = withQuery(pagesQuery, {
   ...about,

@@ -24,14 +24,18 @@ import type { ValueOf } from '../openapi/schema.ts'
 
 const query = lazy(() =>
   z.strictObject({
-    key: z.string().max(512).optional().describe("Key text, token or id; absent = the caller's own."),
-    user_id: keyName().optional().describe('In place of a key: calls of this user without one.'),
+    key: z
+      .string()
+      .max(512)
+      .optional()
+      .describe("It is the text of a key, its token or its id; absent = the caller's own."),
+    user_id: keyName().optional().describe('In place of a key it names a user, whose calls without one are meant.'),
     team_id: keyName()
       .optional()
-      .describe('In place of a key: calls with one of this team, without limits of its own.'),
-    model: keyName().optional().describe('A call of this model; absent = the limits of every model.'),
+      .describe('In place of a key it names a team, of which a key without limits of its own is meant.'),
+    model: keyName().optional().describe('The model that would be called; absent = the limits of every model.'),
     customer: keyName().optional().describe('A call that names this end user.'),
-    tags: z.string().max(2000).optional().describe('A call with these tags, with commas between.'),
+    tags: z.string().max(2000).optional().describe('The tags that the call would have, with commas between.'),
   }),
 )
 type KeyLimitsQuery = z.infer<ReturnType<typeof query>>

@@ -52,7 +52,9 @@ const keyListSchema = named('KeyList', () =>
   }),
 )
 
-const infoQuery = lazy(() => z.object({ key: z.string().optional().describe('Key text, token or id.') }))
+const infoQuery = lazy(() =>
+  z.object({ key: z.string().optional().describe('It is the text of a key, its token or its id.') }),
+)
 const infoBody = lazy(() => z.strictObject({ keys: z.array(keyName()).max(100).optional() }))
 const listQuery = lazy(() =>
   z.strictObject({
@@ -64,15 +66,21 @@ const listQuery = lazy(() =>
     organization_id: keyName().optional(),
     key_alias: keyName().optional(),
     key_hash: keyName().optional(),
-    of_directory: z.stringbool().optional().describe('true = only tokens of directories (POST /scim/tokens).'),
-    search: keyName().optional().describe('A part of the alias, in any case, or the whole id.'),
+    of_directory: z
+      .stringbool()
+      .optional()
+      .describe('With true only tokens of directories are listed (POST /scim/tokens).'),
+    search: keyName().optional().describe('The alias contains this part, in any case, or it is the whole id.'),
     return_full_object: z.stringbool().default(false),
-    include_team_keys: z.stringbool().default(true).describe('Also keys of teams that you administer.'),
+    include_team_keys: z
+      .stringbool()
+      .default(true)
+      .describe('Whether keys of teams that you administer are listed as well.'),
     include_created_by_keys: z.stringbool().optional().describe('Accepted as LiteLLM takes it; without effect.'),
     sort_by: z.enum(['created_at']).optional(),
     sort_order: z.enum(['desc']).optional(),
     expand: z.enum(['user']).optional().describe('Accepted as LiteLLM takes it; without effect.'),
-    status: z.enum(['deleted']).optional().describe('Deleted keys instead.'),
+    status: z.enum(['deleted']).optional().describe('Deleted keys are listed in place of the others.'),
   }),
 )
 const aliasQuery = lazy(() =>

@@ -203,7 +203,7 @@ const organizationList = withQuery(() => z.strictObject({ organization_alias: ke
 
 const pagesQuery = lazy(() =>
   z.strictObject({
-    organization_alias: keyName().optional().describe('A part of the name.'),
+    organization_alias: keyName().optional().describe('The name contains this part.'),
     ...pageQueryFields({ most: 1000, usual: 50 }),
   }),
 )

@@ -277,7 +277,9 @@ function visibleTo(caller: Caller): KeyQuery['visible'] {
   }
 }
 
-const infoQuery = lazy(() => z.strictObject({ user_id: keyName().optional().describe("Absent = the caller's own.") }))
+const infoQuery = lazy(() =>
+  z.strictObject({ user_id: keyName().optional().describe('Whom it is about; absent = the caller.') }),
+)
 
 const userInfo = withQuery(infoQuery, {
   ...about,
@@ -319,11 +321,13 @@ const listQuery = lazy(() =>
   z.strictObject({
     ...pageQueryFields({ most: 100, usual: 25 }),
     role: z.enum(userRoles).optional(),
-    user_ids: z.string().max(10_000).optional().describe('Ids with commas between.'),
-    sso_user_ids: z.string().max(10_000).optional().describe('Ids with commas between.'),
-    user_email: keyName().optional().describe('A part of the address.'),
-    search: keyName().optional().describe('A part of the name or of the address, in any case, or the whole id.'),
-    team: keyName().optional().describe('Only members of this team.'),
+    user_ids: z.string().max(10_000).optional().describe('These are ids with commas between.'),
+    sso_user_ids: z.string().max(10_000).optional().describe('These are ids with commas between.'),
+    user_email: keyName().optional().describe('The address contains this part.'),
+    search: keyName()
+      .optional()
+      .describe('The name or the address contains this part, in any case, or it is the whole id.'),
+    team: keyName().optional().describe('Only members of this team are listed.'),
     sort_by: z.enum(['created_at']).optional(),
     sort_order: z.enum(['asc', 'desc']).default('desc'),
   }),

@@ -64,12 +64,12 @@ const groupFacts = {
   providers: listOf(text),
   mode: described('null = its deployments have several.', nullable(text)),
   description: nullable(text),
-  aliases: described('Other names for it.', listOf(text)),
+  aliases: described('Other names that it can be called by.', listOf(text)),
   max_input_tokens: nullable(integer),
   max_output_tokens: nullable(integer),
   ...each(groupFlags, nullable(boolean)),
-  supports_thinking_mode: described('Takes `chat_template_kwargs.thinking_mode`.', boolean),
-  supported_openai_params: described('What every deployment takes.', listOf(text)),
+  supports_thinking_mode: described('Whether a client may send `chat_template_kwargs.thinking_mode`.', boolean),
+  supported_openai_params: described('The fields that every deployment takes.', listOf(text)),
   blocked: described('Every deployment is switched off; only fallbacks answer.', boolean),
   is_public_model_group: described('The model hub shows it without a key.', boolean),
   health_status: described(
@@ -109,7 +109,7 @@ export const modelGroupInfo: Endpoint = jsonEndpoint(modelGroupListSchema, {
     operationId: 'listModelGroups',
     summary: 'Public names with what is known of their deployments together',
     tag: 'Models',
-    query: { model_group: { schema: { type: 'string' }, description: 'Only this public name.' } },
+    query: { model_group: { schema: { type: 'string' }, description: 'Only this public name is listed.' } },
   },
   handle(request, services, caller) {
     const { model_group: only } = readQuery(request, groupQuery())

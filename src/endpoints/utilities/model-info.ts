@@ -23,8 +23,8 @@ import { jsonEndpoint } from '../common/json-endpoint.ts'
 const infoParams = shape(
   { model: text },
   {
-    api_base: described('With a key of an administrator only.', text),
-    litellm_credential_name: described('The credential that the model names.', text),
+    api_base: described('It is shown to administrators only.', text),
+    litellm_credential_name: described('It is the credential that the model names.', text),
   },
 )
 
@@ -32,17 +32,17 @@ const modelInfoSchema = named('ModelInfo', () =>
   shape({
     model_name: text,
     proxy_params: infoParams,
-    litellm_params: described('The same as `proxy_params`.', infoParams),
+    litellm_params: described('It is the same as `proxy_params`.', infoParams),
     model_info: open(
       withFacts(
         {
-          id: described('The `x-proxy-model-id` of calls.', text),
-          db_model: described('Made by API.', boolean),
+          id: described('It is the `x-proxy-model-id` of calls.', text),
+          db_model: described('Whether it was made by API.', boolean),
           mode: text,
           provider: text,
-          litellm_provider: described('The same as `provider`.', text),
-          key: described('The name of the model at its provider.', text),
-          max_tokens: nullable(described('The same as `max_output_tokens`.', integer)),
+          litellm_provider: described('It is the same as `provider`.', text),
+          key: described('The name that the model has at its provider.', text),
+          max_tokens: nullable(described('It is the same as `max_output_tokens`.', integer)),
           source: text,
           blocked: described('An administrator has switched it off: it gets no calls.', boolean),
           ...alwaysPriced,
@@ -114,8 +114,11 @@ export const modelInfo: Endpoint = jsonEndpoint(modelInfoListSchema, {
     summary: 'Details of deployments: mode, prices, limits',
     tag: 'Models',
     query: {
-      proxy_model_id: { schema: { type: 'string' }, description: 'Only this deployment (`x-proxy-model-id`).' },
-      litellm_model_id: { schema: { type: 'string' }, description: 'The same.' },
+      proxy_model_id: {
+        schema: { type: 'string' },
+        description: 'Only this deployment (`x-proxy-model-id`) is listed.',
+      },
+      litellm_model_id: { schema: { type: 'string' }, description: 'It is the same as `proxy_model_id`.' },
     },
     failures: [404],
   },
@@ -140,20 +143,27 @@ export const modelInfoPages: Endpoint = jsonEndpoint(modelInfoPageSchema, {
     summary: 'Details of deployments in pages, with search and order',
     tag: 'Models',
     query: {
-      model: { schema: { type: 'string' }, description: 'Only deployments of this public name.' },
-      modelId: { schema: { type: 'string' }, description: 'Only this deployment.' },
-      search: { schema: { type: 'string' }, description: 'A part of the public name or of the id, in any case.' },
+      model: { schema: { type: 'string' }, description: 'Only deployments of this public name are listed.' },
+      modelId: { schema: { type: 'string' }, description: 'Only this deployment is listed or checked.' },
+      search: { schema: { type: 'string' }, description: 'The public name or the id contains this part, in any case.' },
       user_models_only: { schema: { type: 'boolean' }, description: 'Only those that the caller has made by API.' },
-      page: { schema: { type: 'integer', minimum: 1, default: 1 }, description: 'From 1.' },
+      page: {
+        schema: { type: 'integer', minimum: 1, default: 1 },
+        description: 'The number of the page, which is counted from 1.',
+      },
       size: {
         schema: { type: 'integer', minimum: 1, maximum: pageSizeMax, default: 50 },
-        description: 'Deployments a page.',
+        description: 'How many deployments a page has.',
       },
       sortBy: {
         schema: { enum: sorts },
-        description: '`costs` = price of input, `status` = those of the file first. Else as configured.',
+        description:
+          '`costs` is the price of input, `status` puts those of the file first; else the order is as configured.',
       },
-      sortOrder: { schema: { enum: ['asc', 'desc'], default: 'asc' }, description: 'Nothing known comes last.' },
+      sortOrder: {
+        schema: { enum: ['asc', 'desc'], default: 'asc' },
+        description: 'What is not known comes last in both directions.',
+      },
     },
   },
   handle(request, services, caller) {

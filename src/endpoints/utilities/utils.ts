@@ -24,11 +24,11 @@ const tokenCountRequestSchema = named('TokenCountRequest', () =>
     {
       prompt: either(text, listOf(text), nothing),
       messages: described(
-        "OpenAI's or Anthropic's; one of prompt, messages and contents.",
+        "They are OpenAI's or Anthropic's; one of prompt, messages and contents is needed.",
         either(listOf(someObject), nothing),
       ),
-      contents: described("Gemini's.", either(listOf(someObject), nothing)),
-      system: described("Anthropic's, beside messages.", either(text, listOf(someObject), nothing)),
+      contents: described("They are contents as Gemini's clients send them.", either(listOf(someObject), nothing)),
+      system: described("It is Anthropic's field beside messages.", either(text, listOf(someObject), nothing)),
       tools: either(listOf(someObject), nothing),
     },
   ),
@@ -92,7 +92,7 @@ const paramsEndpoint = <S extends Schema>({ operationId, path, answer, shown }: 
       query: {
         model: {
           schema: { type: 'string' },
-          description: 'A model of this gateway, or of the catalogue.',
+          description: 'It is a model of this gateway, or of the catalogue.',
           required: true,
         },
       },

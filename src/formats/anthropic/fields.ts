@@ -157,7 +157,7 @@ const messagesFields: readonly CheckedField<ChatRequest>[] = [
     name: 'output_format',
     schema: { type: 'object' },
     check: (value, problems) => checkOutputFormat(value, ['output_format'], problems),
-    description: 'The older place of `output_config.format`.',
+    description: 'It is the older place of `output_config.format`.',
   },
   { name: 'metadata', schema: { type: 'object' }, check: checkMetadata },
   { name: 'service_tier', schema: type.text, property: 'serviceTier', converted: true },

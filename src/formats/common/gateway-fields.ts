@@ -44,7 +44,11 @@ export const overrideFields: readonly CheckedField[] = [
     schema: type.boolean,
     description: 'true = a kept answer may be given where the cache is on for those who ask; false = never.',
   },
-  { name: 'num_retries', schema: type.integer(0, retriesMost), description: 'Further attempts after the first.' },
+  {
+    name: 'num_retries',
+    schema: type.integer(0, retriesMost),
+    description: 'How many attempts are made after the first one.',
+  },
   {
     name: 'context_window_fallback_dict',
     schema: type.textMap,
@@ -75,7 +79,7 @@ export const overrideFields: readonly CheckedField[] = [
   timeout,
 ]
 
-const neverUsed = 'Accepted for compatibility and never used; named as dropped.'
+const neverUsed = 'It is accepted for compatibility and never used, and named as dropped.'
 
 /** Fields of embeddings that would choose host, key or code: checked for their types, and never used. */
 export const embeddingsGatewayFields: readonly CheckedField[] = [
@@ -88,7 +92,7 @@ export const embeddingsGatewayFields: readonly CheckedField[] = [
   {
     name: 'proxy_call_id',
     schema: type.text,
-    description: "The client's id of the call: up to 128 letters, digits and . _ : / @ = + ~ -",
+    description: 'The id that the client gives the call, which has up to 128 letters, digits and . _ : / @ = + ~ -',
   },
   {
     name: 'custom_llm_provider',

@@ -23,7 +23,7 @@ const inner: CheckedField<ChatRequest> = {
   name: 'generateContentRequest',
   schema: type.bodySchema(generateTable.fields),
   check: checkInner,
-  description: 'A whole request, in place of `contents`.',
+  description: 'It is a whole request, in place of `contents`.',
 }
 const innerTable = fieldTable([inner], { alias: snakeName })
 /** All that a body may hold: one of `contents` and `generateContentRequest` has to be there. */

@@ -47,7 +47,7 @@ function checkRequests(value: unknown, problems: ProblemList): void {
 /** One request. `checkRequest` looks at its fields, because it may also stand in a list. */
 export const embedTable = fieldTable<Settings>(
   [
-    { name: 'model', schema: type.anything, description: 'Not read here: the model stands in the path.' },
+    { name: 'model', schema: type.anything, description: 'It is not read here, as the model stands in the path.' },
     { name: 'content', schema: { type: 'object' }, required: true },
     { name: 'taskType', schema: type.text, extra: true },
     { name: 'title', schema: type.text, extra: true },

@@ -141,7 +141,7 @@ const generateFields: readonly CheckedField<ChatRequest>[] = [
   { name: 'cachedContent', schema: type.text },
   { name: 'labels', schema: type.object, extra: true },
   { name: 'serviceTier', schema: type.text, property: 'serviceTier', converted: true },
-  { name: 'model', schema: type.anything, description: 'Not read: the model stands in the path.' },
+  { name: 'model', schema: type.anything, description: 'It is not read, as the model stands in the path.' },
 ]
 /** By name in both spellings; they also check the request that `countTokens` may hold. */
 export const generateTable = fieldTable(generateFields, { alias: snakeName })

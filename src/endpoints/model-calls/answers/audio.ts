@@ -17,7 +17,7 @@ import type { Success } from '../../openapi/schema.ts'
 import { errorSchema } from '../../openapi/errors.ts'
 
 /** Bytes as text. */
-export const base64 = described('Base64.', text)
+export const base64 = described('The bytes are written in base64.', text)
 /** Tokens that a call about pictures or sound used. */
 export const tokenCounts = { input_tokens: integer, output_tokens: integer, total_tokens: integer }
 
@@ -61,7 +61,7 @@ const transcriptionSchema = named('Transcription', () =>
     {
       task: oneOf('transcribe', 'translate'),
       language: text,
-      duration: described('Seconds.', number),
+      duration: described('The span is given in seconds.', number),
       segments: listOf(either(segment, speakerSegment)),
       words: listOf(shape({ word: text, start: number, end: number })),
       logprobs,
@@ -73,8 +73,8 @@ const transcriptionSchema = named('Transcription', () =>
 /** A translation is JSON with `json`, `verbose_json` and `diarized_json`, else the text itself. */
 export const translations: Success = {
   'application/json': transcriptionSchema,
-  'text/plain': described('With `text` and `srt`.', text),
-  'text/vtt': described('With `vtt`.', text),
+  'text/plain': described('It is answered with `text` and `srt`.', text),
+  'text/vtt': described('It is answered with the format `vtt`.', text),
 }
 
 const transcriptionStreamSchema = named('TranscriptionStream', () =>

@@ -22,7 +22,7 @@ import { aboutAnswer, fingerprint, usage } from './completion-usage.ts'
 import { errorSchema } from '../../openapi/errors.ts'
 
 const finishReason = oneOf('stop', 'length', 'tool_calls', 'content_filter', 'function_call')
-const functionCall = shape({ name: text, arguments: described('JSON, as the model wrote it.', text) })
+const functionCall = shape({ name: text, arguments: described('It is JSON as the model has written it.', text) })
 const tokenLogprob = { token: text, logprob: number, bytes: nullable(listOf(integer)) }
 
 const tokenLogprobSchema = named('TokenLogprob', () =>
@@ -54,8 +54,8 @@ const urlCitationSchema = named('UrlCitation', () =>
 /** What a message and a delta have alike; all of it may be absent. */
 const said = {
   refusal: nullable(text),
-  reasoning_content: described('What the model thought.', nullable(text)),
-  reasoning: described('The same as `reasoning_content`.', nullable(text)),
+  reasoning_content: described('The text is what the model has thought.', nullable(text)),
+  reasoning: described('It has the same text as `reasoning_content`.', nullable(text)),
   thinking_blocks: listOf(thinkingBlockSchema),
   annotations: listOf(urlCitationSchema),
   citations: described('Sources without an address, as their vendor names them.', listOf(anyObject)),

@@ -2,7 +2,10 @@
 import { described, integer, named, nullable, shape, text, unixSeconds } from '../../openapi/schema.ts'
 
 /** When it was made, and by what. */
-export const aboutAnswer = { created: unixSeconds, model: described('The name that the client asked for.', text) }
+export const aboutAnswer = {
+  created: unixSeconds,
+  model: described('The model is named as the client has asked for it.', text),
+}
 
 const completionUsageSchema = named('CompletionUsage', () =>
   shape(

@@ -18,7 +18,7 @@ import {
 import type { Success } from '../../openapi/schema.ts'
 import { geminiErrorSchema } from '../../openapi/errors.ts'
 
-const inlineData = shape({ mimeType: text, data: described('Base64.', text) })
+const inlineData = shape({ mimeType: text, data: described('The bytes are written in base64.', text) })
 
 const part = shape(
   {},
@@ -97,7 +97,7 @@ const geminiEmbeddingsSchema = named('GeminiEmbeddings', () => shape({ embedding
 export const geminiModelSchema = named('GeminiModel', () =>
   shape(
     {
-      name: described('`models/` and the name of the model.', text),
+      name: described('It is `models/` and the name of the model.', text),
       version: text,
       displayName: text,
       supportedGenerationMethods: listOf(text),

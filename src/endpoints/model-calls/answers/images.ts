@@ -41,7 +41,7 @@ const imagesSchema = named('Images', () =>
         shape(
           {},
           {
-            url: described('An address, or a `data:` URL.', text),
+            url: described('It is an address, or a `data:` URL.', text),
             b64_json: base64,
             revised_prompt: text,
           },
@@ -59,6 +59,6 @@ const imageStreamSchema = named('ImageStream', () =>
 /** Pictures are answered whole or as events. */
 export const generations: Success = jsonOrEvents(imagesSchema, imageStreamSchema)
 /** Edited pictures are answered like new ones. */
-export const edits = generations
+export const edits: Success = jsonOrEvents(imagesSchema, imageStreamSchema)
 /** Variations are answered whole. */
 export const variations: Success = json(imagesSchema)

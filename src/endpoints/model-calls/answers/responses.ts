@@ -68,7 +68,7 @@ const outputItems = {
     id: text,
     type: constant('image_generation_call'),
     status: oneOf('in_progress', 'generating', 'completed', 'failed'),
-    result: described('Base64.', nullable(text)),
+    result: described('The bytes are written in base64.', nullable(text)),
   }),
 }
 

@@ -27,7 +27,7 @@ const embeddingsSchema = named('Embeddings', () =>
         index: integer,
         embedding: either(
           listOf(number),
-          described('Base64 of 32-bit floating-point numbers, least significant byte first.', text),
+          described('It is the base64 of 32-bit floating-point numbers, least significant byte first.', text),
         ),
       }),
     ),
@@ -53,14 +53,20 @@ const rerankResultsSchema = named('RerankResults', () =>
   shape(
     {
       results: listOf(
-        shape({ index: integer, relevance_score: number }, { document: described('As it was sent.', anyObject) }),
+        shape(
+          { index: integer, relevance_score: number },
+          { document: described('The document is as it was sent.', anyObject) },
+        ),
       ),
     },
     {
       id: described("Absent where the upstream's answer has none.", text),
       object: constant('list'),
-      model: described('Not in version 2.', text),
-      usage: described('Not in version 2.', shape({ total_tokens: integer }, { prompt_tokens: integer })),
+      model: described('Answers of version 2 do not have it.', text),
+      usage: described(
+        'Answers of version 2 do not have it.',
+        shape({ total_tokens: integer }, { prompt_tokens: integer }),
+      ),
       meta: shape(
         {},
         {

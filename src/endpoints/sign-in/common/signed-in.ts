@@ -5,7 +5,7 @@ import { dateTime, described, named, nullable, shape, text } from '../../openapi
 export const signedInSchema = named('SignedIn', () =>
   shape({
     redirect_url: text,
-    user_id: described('null = the operator.', nullable(text)),
+    user_id: described('The user who has signed in; null = the operator.', nullable(text)),
     session_id: text,
     expires_at: dateTime,
   }),

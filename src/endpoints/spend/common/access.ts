@@ -17,11 +17,11 @@ import type { ValueOf } from '../../openapi/schema.ts'
 /** Dollars of the calls whose cost is known. */
 export const usd = described('Dollars; without the calls whose cost is not known.', number)
 /** Dollars that may not be known. */
-export const maybeUsd = nullable(described('Dollars.', number))
+export const maybeUsd = nullable(described('The amount is given in dollars.', number))
 /** How many calls have no known cost. */
 export const unpriced = described('Calls of upstreams whose cost is not known.', integer)
 /** A day of a report. */
-export const day = described('2026-11-21, in UTC.', text)
+export const day = described('The day in UTC, which is written as in 2026-11-21.', text)
 
 const metricNames = [
   'prompt_tokens',

@@ -51,10 +51,16 @@ const messagesQuery = lazy(() => z.object({ ...pageFields(), run_id: z.string().
 
 /** The parameters of a list, for the OpenAPI document. */
 export const pageParameters: NonNullable<EndpointDoc['query']> = {
-  limit: { schema: { type: 'integer', default: 20, minimum: 1, maximum: 100 }, description: 'Objects a page.' },
-  order: { schema: { enum: ['asc', 'desc'], default: 'desc' }, description: 'By the time of creation.' },
-  after: { schema: { type: 'string' }, description: '`last_id` of the page before.' },
-  before: { schema: { type: 'string' }, description: '`first_id` of the page behind.' },
+  limit: {
+    schema: { type: 'integer', default: 20, minimum: 1, maximum: 100 },
+    description: 'How many objects a page has.',
+  },
+  order: {
+    schema: { enum: ['asc', 'desc'], default: 'desc' },
+    description: 'The list is ordered by the time of creation.',
+  },
+  after: { schema: { type: 'string' }, description: 'It is the `last_id` of the page before.' },
+  before: { schema: { type: 'string' }, description: 'It is the `first_id` of the page behind.' },
 }
 
 type Listed = Pick<AssistantQuery, 'kind' | 'keyId' | 'parentId'>

@@ -59,13 +59,16 @@ const pageSizeMax = 100
 
 const query = lazy(() =>
   z.strictObject({
-    kind: z.enum(surveyedKinds).optional().describe('`provider` and `gateway` = budgets of the configuration.'),
-    id: keyName().optional().describe('Only those of this one; with its `kind`.'),
-    budget_id: keyName().optional().describe('Only those that a named budget sets.'),
-    search: keyName().optional().describe('A part of the name or the id.'),
+    kind: z
+      .enum(surveyedKinds)
+      .optional()
+      .describe('Budgets of this kind are listed; `provider` and `gateway` are those of the configuration.'),
+    id: keyName().optional().describe('Only those of this object are listed; its `kind` is needed.'),
+    budget_id: keyName().optional().describe('Only those that this named budget sets are listed.'),
+    search: keyName().optional().describe('The name or the id contains this part.'),
     min_share: z.coerce.number().min(0).max(1000).optional().describe('At least this share is spent: 0.8, 1, ...'),
     page_size: z.coerce.number().int().min(1).max(pageSizeMax).default(50),
-    cursor: z.string().max(2000).optional().describe('`next_cursor` of the page before.'),
+    cursor: z.string().max(2000).optional().describe('It is the `next_cursor` of the page before.'),
   }),
 )
 type BudgetUsageQuery = z.infer<ReturnType<typeof query>>

@@ -169,18 +169,31 @@ export async function readOperations(request: HttpRequest): Promise<Operation[]>
 /** Which attributes are shown. */
 export const shownQuery = lazy(() =>
   z.object({
-    attributes: z.string().max(4000).optional().describe('Only these, with commas between.'),
-    excludedAttributes: z.string().max(4000).optional().describe('All but these, with commas between.'),
+    attributes: z.string().max(4000).optional().describe('Only these are listed or shown, with commas between.'),
+    excludedAttributes: z.string().max(4000).optional().describe('All but these are shown, with commas between.'),
   }),
 )
 
 /** The parameters of a list. Others, such as `sortBy`, are ignored. */
 export const listQuery = lazy(() =>
   shownQuery().extend({
-    filter: z.string().max(4000).optional().describe('`userName eq "ada@example.com"`'),
-    startIndex: z.coerce.number().int().max(1e9).default(1).describe('The first resource, from 1.'),
-    count: z.coerce.number().int().default(pageDefault).describe(`At most ${pageMax}; 0 = the total alone.`),
-    cursor: z.string().max(500).optional().describe('Empty for the first page, then `nextCursor` (RFC 9865).'),
+    filter: z
+      .string()
+      .max(4000)
+      .optional()
+      .describe('Resources that it fits are listed: `userName eq "ada@example.com"`.'),
+    startIndex: z.coerce
+      .number()
+      .int()
+      .max(1e9)
+      .default(1)
+      .describe('The number of the first resource, which is counted from 1.'),
+    count: z.coerce
+      .number()
+      .int()
+      .default(pageDefault)
+      .describe(`How many resources a page has, at most ${pageMax}; 0 = the total alone.`),
+    cursor: z.string().max(500).optional().describe('It is empty for the first page, then `nextCursor` (RFC 9865).'),
   }),
 )
 

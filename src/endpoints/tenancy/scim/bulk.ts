@@ -35,9 +35,9 @@ const operation = lazy(() =>
       .string()
       .transform(text => text.toUpperCase())
       .pipe(z.enum(['POST', 'PUT', 'PATCH', 'DELETE'])),
-    path: z.string().max(1000).describe('`/Users`, `/Users/ID`, `/Groups/bulkId:NAME`.'),
+    path: z.string().max(1000).describe('It is written as in `/Users`, `/Users/ID`, `/Groups/bulkId:NAME`.'),
     bulkId: z.string().min(1).max(200).optional().describe('Of a POST: what others of the request name it by.'),
-    version: z.string().max(200).optional().describe('As `If-Match`.'),
+    version: z.string().max(200).optional().describe('It has the meaning of the header `If-Match`.'),
     data: z.record(z.string(), z.unknown()).optional(),
   }),
 )

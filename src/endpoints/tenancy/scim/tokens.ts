@@ -25,7 +25,7 @@ const scimTokenSchema = named('ScimToken', () =>
 
 const tokenBody = lazy(() =>
   z.strictObject({
-    key_alias: keyName().nullable().optional().describe('A name for people, such as `Entra ID`.'),
+    key_alias: keyName().nullable().optional().describe('It is a name for people, such as `Entra ID`.'),
     duration: durationText().nullable().optional().describe('How long it works: `365d`; absent = until it is deleted.'),
   }),
 )

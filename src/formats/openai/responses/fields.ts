@@ -122,7 +122,7 @@ const responsesFields: readonly CheckedField<ChatRequest>[] = [
     schema: type.boolean,
     description: 'true = answered at once with a queued response, to be polled.',
   },
-  { name: 'previous_response_id', schema: type.text, description: 'A stored response of the same key.' },
+  { name: 'previous_response_id', schema: type.text, description: 'It is a stored response of the same key.' },
   {
     name: 'conversation',
     schema: type.anything,
