@@ -1,6 +1,6 @@
 /**
- * CONTRIBUTING.md's recipes for a provider row, a policy, an endpoint and a field of a key, followed to the letter in a
- * copy of the sources.
+ * CONTRIBUTING.md's recipes for a provider row, a policy, an endpoint, a field of a key and a configuration key,
+ * followed to the letter in a copy of the sources.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -35,6 +35,7 @@ beforeAll(async () => {
   addPolicy()
   addEndpoint()
   addField()
+  addKey()
   gateway = await startGateway()
 }, startMsMax)
 afterAll(async () => {
@@ -81,6 +82,17 @@ function addField(): void {
   insertAfter(steps, /^export const migrations: .* = \[baseline/m, `,\n${recipes.get(steps)!}`)
 }
 
+/** A declaration and a line of its reader, both in one file, and what uses the setting. */
+function addKey(): void {
+  const section = 'src/config/sections/limits.ts'
+  insertAfter(section, /^export const limitKeys = .*\{\n/m, recipes.get(section)!)
+  insertAfter(section, /^ {4}keysPerUser: .*\n/m, recipes.get(`${section}:limitSettingsOf`)!)
+  const settings = 'src/core/settings.ts'
+  insertAfter(settings, /^export interface Settings \{\n/m, recipes.get(settings)!)
+  const user = 'src/policies/model-access.ts'
+  insertAfter(user, /^ +const \{ models \} = call\n/m, recipes.get(user)!)
+}
+
 function insertAfter(file: string, place: RegExp, text: string): void {
   const path = join(project, file)
   const before = readFileSync(path, 'utf8')
@@ -95,7 +107,8 @@ async function startGateway() {
   const params = 'proxy_params: { model: example_host/sim-chat }'
   writeFileSync(
     config,
-    `model_list:\n  - { model_name: allowed-model, ${params} }\n  - { model_name: forbidden-model, ${params} }\n`,
+    `model_list:\n  - { model_name: allowed-model, ${params} }\n  - { model_name: forbidden-model, ${params} }\n` +
+      'general_settings:\n  longest_model_name: 40\n',
   )
   const child = Bun.spawn(
     ['node', join(project, 'bin/modelgate.mjs'), 'serve', '--config', config, '--port', '0', '--data-dir', 'data'],
@@ -178,3 +191,47 @@ test('a line and a step are a field that keys are made with, show, change and au
   })
   expect(components.schemas.Key.properties.notes).toEqual({ type: ['string', 'null'], description })
 })
+
+test('a declaration is a key that is checked, shown, in the schema for editors, and used', async () => {
+  const sent = simulator.truth.entries.length
+  expect(await chat('a'.repeat(41))).toMatchObject({
+    status: 400,
+    body: { error: { message: 'the name of the model is too long', param: 'model' } },
+  })
+  expect(simulator.truth.entries).toHaveLength(sent)
+  const description = 'How many characters the name of the model of a call may have.'
+  const { values } = (await ask('/config/effective')).body
+  const key = 'general_settings.longest_model_name'
+  expect(values.find((one: { key: string }) => one.key === key)).toMatchObject({
+    group: 'limits',
+    value: 40,
+    source: 'file',
+    where: expect.stringMatching(/config\.yaml:5$/),
+    description,
+  })
+  const schema = JSON.parse((await run('config', 'schema')).said)
+  expect(schema.properties.general_settings.properties.longest_model_name).toMatchObject({
+    type: 'integer',
+    description,
+    default: 200,
+    examples: [200],
+  })
+  expect((await run('config', 'print', '--effective')).said).toContain('longest_model_name: 200')
+  writeFileSync(join(project, 'wrong.yaml'), 'general_settings:\n  longest_model_name: long\n')
+  expect(await run('check', 'wrong.yaml')).toMatchObject({
+    code: 1,
+    said: expect.stringContaining('wrong.yaml:2:23 general_settings.longest_model_name: must be a number; got "long"'),
+  })
+})
+
+/** A command of the changed program, without a configuration file of its own. */
+async function run(...words: string[]): Promise<{ code: number; said: string }> {
+  const child = Bun.spawn(['node', join(project, 'bin/modelgate.mjs'), ...words], {
+    cwd: project,
+    env: { PATH: process.env.PATH },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const said = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return { code: await child.exited, said: said.join('') }
+}

@@ -14,6 +14,7 @@ import type { ServeOptions } from '../serve-options.ts'
 import { readSettings } from '../read-settings.ts'
 import { effectiveValues } from './effective-values.ts'
 import { isSecret } from './masked.ts'
+import { variables } from './variables.ts'
 
 const started: ServeOptions = {
   configFile: 'config.yaml',
@@ -188,8 +189,12 @@ function allKeys(keys: SettingKeys, above: string): [path: string, key: SettingK
   })
 }
 
-test('every description of a key is a sentence that can be read alone', () => {
-  const wrong = allKeys(fileKeys, '').flatMap(([path, { description }]) => {
+test('every description of a key and of a variable is a sentence that can be read alone', () => {
+  const all = [
+    ...allKeys(fileKeys, '').map(([path, { description }]) => ({ path, description })),
+    ...variables.map(({ name, description }) => ({ path: name, description })),
+  ]
+  const wrong = all.flatMap(({ path, description }) => {
     const problem = descriptionProblem(description)
     return problem === undefined ? [] : [`${path} ${problem}: ${description}`]
   })

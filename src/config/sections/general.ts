@@ -1,7 +1,6 @@
 /** `general_settings`: the gateway itself. */
 import { z } from 'zod'
 import { masterKeyProblem } from '../../access/key.ts'
-import type { Settings } from '../../core/settings.ts'
 import { settingKeys, withDefaults } from '../../core/setting-keys.ts'
 import type { Values } from '../../core/setting-keys.ts'
 import { databaseUrlProblem } from '../checks/value-checks.ts'
@@ -102,9 +101,7 @@ export const generalKeys = {
 const megabyte = 1024 * 1024
 
 /** What holds for the gateway itself. */
-export function gatewaySettingsOf(
-  given: Values<typeof ownKeys>,
-): Pick<Settings, 'headerPrefix' | 'metricsRequireKey' | 'bodyBytesMax' | 'bodyMemoryBytesMax'> {
+export function gatewaySettingsOf(given: Values<typeof ownKeys>) {
   const general = withDefaults(ownKeys, given)
   return {
     headerPrefix: general.header_prefix,

@@ -1,6 +1,5 @@
 /** What counts against limits of keys and users, what decides on them without Redis, and limits of users. */
 import { z } from 'zod'
-import type { Settings } from '../../core/settings.ts'
 import { settingKeys, withDefaults } from '../../core/setting-keys.ts'
 import type { Values } from '../../core/setting-keys.ts'
 import { count } from './value-types.ts'
@@ -32,9 +31,7 @@ export const limitKeys = settingKeys('limits', {
 })
 
 /** How calls are counted. */
-export function limitSettingsOf(
-  given: Values<typeof limitKeys>,
-): Pick<Settings, 'keysPerUser' | 'rateLimitCounts' | 'limitsWithoutRedis'> {
+export function limitSettingsOf(given: Values<typeof limitKeys>) {
   const general = withDefaults(limitKeys, given)
   return {
     keysPerUser: general.max_keys_per_user ?? null,

@@ -1,7 +1,6 @@
 /** What may be made by API, where secrets come from, and the watch for batches. */
 import { z } from 'zod'
 import { cloudNames } from '../../core/cloud-identity.ts'
-import type { Settings } from '../../core/settings.ts'
 import { settingKeys, withDefaults } from '../../core/setting-keys.ts'
 import type { Values } from '../../core/setting-keys.ts'
 
@@ -53,9 +52,7 @@ export const madeByApiKeys = settingKeys('general', {
 })
 
 /** Whether models are made by API, and how often batches are looked for. */
-export function madeByApiSettingsOf(
-  given: Values<typeof madeByApiKeys>,
-): Pick<Settings, 'storesModels' | 'batchPollMs'> {
+export function madeByApiSettingsOf(given: Values<typeof madeByApiKeys>) {
   const general = withDefaults(madeByApiKeys, given)
   return { storesModels: general.store_model_in_db, batchPollMs: general.batch_poll_seconds * 1000 }
 }

@@ -1,6 +1,6 @@
 /** What keys and users get that are made without some fields, and the most that keys may have; in LiteLLM's names. */
 import { z } from 'zod'
-import type { KeyBounds, NewKeySettings, Settings } from '../../core/settings.ts'
+import type { KeyBounds, NewKeySettings } from '../../core/settings.ts'
 import { settingKeys, withDefaults } from '../../core/setting-keys.ts'
 import type { Values } from '../../core/setting-keys.ts'
 import { budgetDuration, budgetRuleOf } from './budgets.ts'
@@ -154,7 +154,7 @@ export const newKeyKeys = settingKeys('limits', {
 type NewKeyValues = Values<typeof newKeyKeys>
 
 /** The limits of users without limits of their own, and what users get who are made without these fields. */
-export function userSettingsOf(common: NewKeyValues): Pick<Settings, 'userLimits' | 'newUsers'> {
+export function userSettingsOf(common: NewKeyValues) {
   const given = withDefaults(userKeys, common.default_internal_user_params ?? {})
   const rule = budgetRuleOf(
     given.max_budget ?? common.max_internal_user_budget,

@@ -1,6 +1,5 @@
 /** Which fields of a client's body reach an upstream, what stands for absent ones, and whose ids it may name. */
 import { z } from 'zod'
-import type { Settings } from '../../core/settings.ts'
 import { settingKeys, withDefaults } from '../../core/setting-keys.ts'
 import type { Values } from '../../core/setting-keys.ts'
 import { guardrailName } from '../../guardrails/params.ts'
@@ -156,9 +155,7 @@ export const requestKeys = settingKeys('routing', {
 })
 
 /** What holds for requests that name no model, or an id of a provider. */
-export function requestSettingsOf(
-  given: Values<typeof requestKeys>,
-): Pick<Settings, 'providerObjectIds' | 'defaultModels'> {
+export function requestSettingsOf(given: Values<typeof requestKeys>) {
   const general = withDefaults(requestKeys, given)
   return {
     providerObjectIds: general.provider_object_ids,

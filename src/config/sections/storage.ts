@@ -1,6 +1,5 @@
 /** What keys may store (`access/storage-quota.ts`), and how long it is kept. */
 import { z } from 'zod'
-import type { Settings } from '../../core/settings.ts'
 import { settingKeys, withDefaults } from '../../core/setting-keys.ts'
 import type { Values } from '../../core/setting-keys.ts'
 import { dayMs } from '../../lib/clock.ts'
@@ -41,9 +40,7 @@ export const storageKeys = settingKeys('retention', {
 })
 
 /** What a key may store, and for how long. */
-export function storageSettingsOf(
-  given: Values<typeof storageKeys>,
-): Pick<Settings, 'storageQuota' | 'responseRetentionMs' | 'chatRetentionMs'> {
+export function storageSettingsOf(given: Values<typeof storageKeys>) {
   const general = withDefaults(storageKeys, given)
   const { max_stored_mb_per_key: mb, chat_retention_days: chatDays } = general
   return {
