@@ -1,14 +1,14 @@
 /** One call that takes part in the cache, and what its end needs. */
 import type { Reply } from '../core/answer.ts'
 import type { CacheControls, CacheSettings, SharedAnswers } from '../core/cache/cache-settings.ts'
-import type { Call, Settlement } from '../core/call.ts'
+import type { Call, CallInAdmission, Settlement } from '../core/call.ts'
 import type { AnswerDialect } from '../core/dialects/answer-reader.ts'
 
 /** Between two looks at an answer that another replica makes. */
 export const pollMs = 40
 /** One call that takes part in the cache. */
 export interface CacheCall {
-  readonly call: Call
+  readonly call: CallInAdmission
   readonly key: string
   readonly settings: CacheSettings
   readonly controls: CacheControls

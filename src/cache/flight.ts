@@ -1,6 +1,6 @@
 /** One upstream call and all equal calls that wait for its answer: each of them gets it from its beginning. */
 import type { AnswerSink, AnswerStream, Reply } from '../core/answer.ts'
-import type { Call } from '../core/call.ts'
+import type { Call, CallInAdmission } from '../core/call.ts'
 import type { ChatEvent } from '../core/hub/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ChatFormat, EventWriter } from '../core/format.ts'
@@ -15,7 +15,7 @@ interface FlightEnd {
 
 /** Waits for the beginning of a stream, or for the whole answer. */
 interface WaitingFollower {
-  readonly call: Call
+  readonly call: CallInAdmission
   /** The answer, or undefined: the call has to go itself. */
   resolve(reply: Reply | undefined): void
 }
@@ -140,7 +140,7 @@ export class Flight {
     return waiting
   }
 
-  #replyFrom(call: Call, content: CachedContent): Reply | undefined {
+  #replyFrom(call: CallInAdmission, content: CachedContent): Reply | undefined {
     const reply = tried(() => replyOf(call, content))
     if (!reply) return undefined
     call.cacheHit = 'shared'
@@ -201,7 +201,7 @@ function tried<T>(ask: () => T): T | undefined {
 /** The stream of one follower, at its own pace. */
 class FollowerStream implements AnswerStream {
   readonly #flight: Flight
-  readonly #call: Call
+  readonly #call: CallInAdmission
   readonly #format: ChatFormat
   readonly #writer: EventWriter
   #sink: AnswerSink | undefined

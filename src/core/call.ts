@@ -2,7 +2,13 @@
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Reply } from './answer.ts'
 import type { CacheHit, ReplyWatch } from './cache/cache-settings.ts'
-import type { BatchAmount, BudgetCharge, BudgetReservation, ScopeReservation } from './tenancy/budget-charge.ts'
+import type {
+  BatchAmount,
+  BudgetCharge,
+  BudgetReservation,
+  ReservedBudgets,
+  ScopeReservation,
+} from './tenancy/budget-charge.ts'
 import type { CallBodyCollector } from './ledger/stored-bodies.ts'
 import type { Caller } from './caller.ts'
 import type { ChatEvent } from './hub/chat.ts'
@@ -36,7 +42,7 @@ export interface CallOptions {
    * Called once the fields are checked: reads what the call refers to from the store and replaces `call.body` by a body
    * that contains it, which is checked again. Throws GatewayError for a missing object.
    */
-  prepare?(call: Call): void | Promise<void>
+  prepare?(call: CallInAdmission): void | Promise<void>
   /** true = a failure of the token counter is an error: no estimate replaces it. */
   readonly exactCount?: true
   /** true = what is said is kept for its owner alone, elsewhere: its bodies are not stored. */
@@ -96,7 +102,7 @@ export interface ModelReservation {
   readonly scopes: readonly LimitScope[]
   /** Reserved in each of them, in nano-dollars. */
   nanoUsd: number
-  /** Empty for the call's own: it is in `Call.limitReservation`. */
+  /** Empty for the call's own: it is in `TakenLimits.reservation`. */
   readonly taken: LimitReservation[]
 }
 
@@ -125,14 +131,17 @@ export interface CallBounds {
   readonly costNanoUsdMax: bigint | null
 }
 
-/** A call while it runs. */
-export interface Call {
+/**
+ * What came in with a call, and what its admission made of it. Nothing of it changes once the call is admitted, but who
+ * waits for it.
+ */
+interface ReceivedCall {
   /** UUID v7, in the ledger and in `x-proxy-call-id`. */
   readonly id: string
   /** What `x-request-id` of the answer says: the client's own, else `id`. */
   readonly requestId: string
   /** The client's own id for the call (`proxy_call_id` of the body), which `x-proxy-call-id` says; empty = `id`. */
-  clientCallId: string
+  readonly clientCallId: string
   readonly operation: Operation
   /** Canonical path, for metrics and the ledger: `/v1/chat/completions`. */
   readonly route: string
@@ -140,7 +149,7 @@ export interface Call {
   readonly startedAtMs: number
   readonly startedMs: number
   /** Waits for the answer; replaced when the call continues in the background. */
-  client: Client
+  readonly client: Client
   readonly userAgent: string
   /** Of the client's socket; empty = there is none. */
   readonly clientAddress: string
@@ -152,88 +161,82 @@ export interface Call {
   /** Counts what the call reads beside its body; absent = nothing counts it. */
   readonly memory?: Pick<RequestBody, 'hold'> | undefined
   /** The client's dialect; undefined = a call about stored objects (files, batches), which no model answers. */
-  format: Format | undefined
-  body: JsonBody | undefined
+  readonly format: Format | undefined
+  readonly body: JsonBody | undefined
   /** The client's multipart form, whose fields are also in `body`; closed when the call is settled. */
-  upload: Upload | undefined
+  readonly upload: Upload | undefined
   /**
    * The uploaded files that `body` names by the gateway's ids; absent = none. They then provide the body to be sent.
    */
-  namedFiles?: NamedFiles | undefined
+  readonly namedFiles?: NamedFiles | undefined
   /** `body` with texts in place of token ids, for upstreams that embed only texts; absent = it has none. */
-  textBody?: JsonBody
+  readonly textBody?: JsonBody
   /** Of the request; undefined = the call has none of its own. */
   readonly headers: RequestHeaders | undefined
   /** Client headers that are sent along on the forward lane, by lower-case name. */
-  forwardedHeaders: Readonly<Record<string, string>> | undefined
+  readonly forwardedHeaders: Readonly<Record<string, string>> | undefined
   /** The public name requested; empty until the body is read. */
-  model: string
-  stream: boolean
+  readonly model: string
+  readonly stream: boolean
   /** The client's end user (`user` of the body). */
-  endUser: string
+  readonly endUser: string
   /** Bytes stand in a field for media of another kind, which only a translation puts right. */
-  misplacedMedia: boolean
+  readonly misplacedMedia: boolean
   /** The guardrails in effect, in order, each with its name and its version; absent = none. */
-  guardrails?: readonly string[] | undefined
+  readonly guardrails?: readonly string[] | undefined
   /** Sees the reply of an upstream on its way to the client; undefined = nothing does. */
-  watch: ReplyWatch | undefined
+  readonly watch: ReplyWatch | undefined
   /** Stores what is said; undefined = nothing does. */
-  bodyCollector: CallBodyCollector | undefined
+  readonly bodyCollector: CallBodyCollector | undefined
   /** How it was answered without an upstream of its own; empty = it was not, or by a policy of another kind. */
-  cacheHit: CacheHit
+  readonly cacheHit: CacheHit
   /** What the answer cost when it was made, of a call with a `cacheHit`; null = not known. Nano-dollars. */
-  savedNanoUsd: bigint | null
+  readonly savedNanoUsd: bigint | null
   /** For the ledger: those of the request and of its key, each once. Set by the policy of tags. */
-  tags: readonly string[]
+  readonly tags: readonly string[]
   /** For the ledger: the client's own object in JSON (`spend_logs_metadata`), of up to 4096 bytes; absent = none. */
-  spendNotes?: string
+  readonly spendNotes?: string
   /** Options for the gateway itself in the body; read with the fields. */
-  overrides: RequestOverrides
+  readonly overrides: RequestOverrides
   /** What guardrails said of it until now, in their order; undefined = none was asked. */
-  guardrailOutcomes: readonly GuardrailOutcome[] | undefined
+  readonly guardrailOutcomes: readonly GuardrailOutcome[] | undefined
   /** It is a line of a batch: its answer comes in a file, which no policy sees. */
   readonly isBatchLine: boolean
   /** The deployments that serve the model; set by the model-access policy. */
-  candidates: readonly Deployment[]
+  readonly candidates: readonly Deployment[]
   /** The models to try after its own, in order; set by the fallback policy. */
-  fallbacksInOrder: readonly FallbackModel[]
+  readonly fallbacksInOrder: readonly FallbackModel[]
   /** The models to try when the conversation is too long, in order; set by the fallback policy. */
-  contextWindowFallbacks: readonly FallbackModel[]
+  readonly contextWindowFallbacks: readonly FallbackModel[]
   /** The models to try when the provider's content policy refuses the call, in order; set by the fallback policy. */
-  contentPolicyFallbacks: readonly FallbackModel[]
-  /** How far it has come; written by the pipeline. */
-  readonly progress: CallProgress
+  readonly contentPolicyFallbacks: readonly FallbackModel[]
+  /**
+   * Top-level fields of the body that its dialect does not know; an upstream gets those that its deployment lets pass.
+   */
+  readonly unknownFields: readonly string[]
+  /** The edits passed to `Call.change`, in order. */
+  readonly edits: readonly InputEdit[]
+  /** Set by `Call.measureInput`; undefined = `bounds` takes each byte for a token. */
+  readonly measuredInput: MeasuredInput | undefined
+}
+
+/** A call from its first byte to its end. */
+export interface Call extends ReceivedCall {
+  /** What it has taken of limits and budgets; written by the policies of these. */
+  readonly taken: TakenLimits
+  /** Response headers that policies add (rate limits). */
+  readonly responseHeaders: Record<string, string>
+  /** How far it has come. */
+  readonly progress: Readonly<CallProgress>
   /**
    * The request to an upstream that is under way, was the last, or comes next at the same deployment; undefined = none
    * was made.
    */
-  attempt: Attempt | undefined
-  /** Its own model and those that it was passed on to, where one of them has limits or budgets of its own. */
-  modelReservations?: readonly ModelReservation[]
+  readonly attempt: Readonly<Attempt> | undefined
   /** The requests to upstreams that are over and may be billed, in the order in which they were sent. */
-  owed: readonly Attempt[]
+  readonly owed: readonly Readonly<Attempt>[]
   /** What it came to; undefined = it has not ended yet. */
-  settlement: Settlement | undefined
-  /** Input tokens of the body, estimated when they are first needed; -1 = not yet. */
-  estimatedInputTokens: number
-  /**
-   * Top-level fields of the body that its dialect does not know; an upstream gets those that its deployment lets pass.
-   */
-  unknownFields: readonly string[]
-  /** What the call took from the limits, released at its end. */
-  limitReservation: LimitReservation | undefined
-  /** What it reserved in budgets; absent = nothing. */
-  reserved?: BudgetReservation
-  /** What it reserved in budgets of providers, of which one is charged in the end; absent = nothing. */
-  reservedAtProviders?: readonly ScopeReservation[]
-  /** The client asked for no maximum of output tokens: that of the request is what its budgets have room for. */
-  budgetSetsMaximum?: boolean
-  /** What it reserved for the batch that it starts; absent = nothing. */
-  batch?: BatchReservation
-  /** Response headers that policies add (rate limits). */
-  responseHeaders: Record<string, string>
-  /** Frees the memory of a body that the call kept when it continued in the background. */
-  releaseBody: (() => void) | undefined
+  readonly settlement: Settlement | undefined
   /**
    * The request in hub types, with all changes so far: decoded once, on the first call of this method. Not before the
    * policy that checks the fields. Throws GatewayError for problems that only decoding finds.
@@ -246,14 +249,16 @@ export interface Call {
   change(edit: InputEdit): void
   /** Asks for less than the client did: all later readers, limits and the upstream see this body. */
   replaceBody(body: JsonBody): void
-  /** The edits passed to `change`, in order. */
-  readonly edits: readonly InputEdit[]
+  /** Input tokens of the body: estimated once, when they are first asked for. */
+  estimatedInputTokens(): number
+  /** What that was; undefined = nobody has asked yet. */
+  readonly knownInputTokens: number | undefined
   /** Not before candidates and fallbacks are set. `maxOutputTokens`: as if a chat asked for so many at most. */
   bounds(maxOutputTokens?: number): CallBounds
-  /** Set by `measureInput`; undefined = `bounds` takes each byte for a token. */
-  readonly measuredInput: MeasuredInput | undefined
   /** `bounds` are closer afterwards, where the input can be measured in time. Measures once. */
   measureInput(): Promise<void>
+  /** Adds to the time that it has waited for upstreams; milliseconds. */
+  waitedForUpstream(ms: number): void
   /** The call is answered without an upstream where one would report usage: its row says that nothing was used. */
   usedNothing(): void
   /**
@@ -261,6 +266,38 @@ export interface Call {
    * for each choice), of an operation with one JSON result from its result in hub types.
    */
   reply(answer: readonly ChatEvent[] | object): Reply
+}
+
+type Writable<Part> = { -readonly [Name in keyof Part]: Part[Name] }
+type FoundByPolicies = Exclude<keyof ReceivedCall, 'client' | 'edits' | 'measuredInput'>
+
+/** A call that is being admitted: policies set what they find out about it. */
+export type CallInAdmission = Omit<Call, FoundByPolicies> & Writable<Pick<Call, FoundByPolicies>>
+
+/** A call as the pipeline has it, which alone sends it and settles it. */
+export interface RunningCall extends Call {
+  client: Client
+  readonly progress: CallProgress
+  attempt: Attempt | undefined
+  owed: readonly Attempt[]
+  settlement: Settlement | undefined
+  /** Frees the memory of a body that the call kept when it continued in the background. */
+  releaseBody?: (() => void) | undefined
+}
+
+/** What a call has taken of limits and budgets. */
+export interface TakenLimits extends ReservedBudgets {
+  /** Released at the end of the call. */
+  reservation: LimitReservation | undefined
+  reserved: BudgetReservation | undefined
+  /** Its own model and those that it was passed on to; undefined = none of them has limits or budgets of its own. */
+  byModel: readonly ModelReservation[] | undefined
+  /** In budgets of providers, of which one is charged in the end. */
+  atProviders: readonly ScopeReservation[] | undefined
+  /** The client asked for no maximum of output tokens: that of the request is what its budgets have room for. */
+  setsMaximum: boolean
+  /** For the batch that the call starts. */
+  batch: BatchReservation | undefined
 }
 
 /** How far a call has come. */

@@ -5,7 +5,7 @@ import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import type { TelemetryPiece, TelemetryRelay } from './agents.ts'
 import type { Answer } from './answer.ts'
-import type { CallOptions, Call, EndedBatch } from './call.ts'
+import type { Call, CallInAdmission, CallOptions, EndedBatch } from './call.ts'
 import type { BodyStore } from './ledger/stored-bodies.ts'
 import type { Caller } from './caller.ts'
 import type { ConfigurationChecks, ConfiguredStore } from './objects/configured-objects.ts'
@@ -66,10 +66,10 @@ export interface ObjectCall extends CallOptions {
   /** Of a JSON body; absent = 1 MiB. */
   readonly bodyBytesMax?: number
   /**
-   * The work, once the call is admitted. The call is settled when it resolves, or with its error; after `settleAfter`,
+   * The work, once the call is admitted; it may still say which model it is about. The call is settled when it resolves, or with its error; after `settleAfter`,
    * when that promise resolves.
    */
-  work(call: Call, settleAfter: (ended: Promise<Outcome>) => void): Promise<Answer>
+  work(call: CallInAdmission, settleAfter: (ended: Promise<Outcome>) => void): Promise<Answer>
 }
 
 /** One request of a batch's input file. */

@@ -1,6 +1,6 @@
 /** The contract of a rule that every request or call passes. The order of all of them: `policies/index.ts`. */
 import type { Reply } from './answer.ts'
-import type { Call, Settlement } from './call.ts'
+import type { Call, CallInAdmission, Settlement } from './call.ts'
 import type { Caller } from './caller.ts'
 import type { ChatEvent } from './hub/chat.ts'
 import type { Deployment } from './deployment.ts'
@@ -70,7 +70,7 @@ export interface Policy {
    * a Reply (in a dry run it counts as passing), reads `call.input()`, changes the request by `call.change()`. Returns
    * a promise only where it must wait.
    */
-  admit?(call: Call): void | Reply | Promise<void | Reply>
+  admit?(call: CallInAdmission): void | Reply | Promise<void | Reply>
   /**
    * Asked once for each answer whose content consists of hub events (chat and text completions, in every dialect).
    * undefined = does not read this answer: its bytes may be forwarded as they are.

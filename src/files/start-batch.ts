@@ -120,7 +120,7 @@ function intentOf(services: Services, call: Call, input: FileRecord): FileRecord
     body: { id, object: 'batch', status: 'validating', input_file_id: input.id },
     recorded: false,
     owner: batchOwnerOf(call, input),
-    ...(call.batch && { reserved: call.batch.amounts }),
+    ...(call.taken.batch && { reserved: call.taken.batch.amounts }),
   }
 }
 
@@ -147,7 +147,12 @@ export async function startedBatch(services: Services, call: Call, input: FileRe
 }
 
 /** Stores the record; what the call has reserved is its own from then on. */
-async function begin({ files }: Services, { batch }: Call, record: FileRecord, lease: BatchLease): Promise<void> {
+async function begin(
+  { files }: Services,
+  { taken: { batch } }: Call,
+  record: FileRecord,
+  lease: BatchLease,
+): Promise<void> {
   if (batch) batch.isClaimed = true
   try {
     await files.beginBatch(record, lease)

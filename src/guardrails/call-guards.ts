@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { noCacheControls } from '../core/cache/cache-settings.ts'
 import type { BudgetCheck } from '../core/tenancy/budget-check.ts'
 import type { CallBodyCollector } from '../core/ledger/stored-bodies.ts'
-import type { Call } from '../core/call.ts'
+import type { Call, CallInAdmission } from '../core/call.ts'
 import type { ChatRequest, Part } from '../core/hub/chat.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { GuardrailSettings } from '../core/guardrails.ts'
@@ -60,7 +60,7 @@ export class CallGuards {
   }
 
   /** Throws, or rejects, where a guardrail refuses the call. `chosen` = those that hold for it. */
-  admit(call: Call, chosen: readonly GuardrailSettings[]): void | Promise<void> {
+  admit(call: CallInAdmission, chosen: readonly GuardrailSettings[]): void | Promise<void> {
     let set = this.#sets.get(chosen)
     if (!set) this.#sets.set(chosen, (set = this.#setOf(chosen)))
     const { nowMs, budgets } = this.#parts
@@ -204,7 +204,7 @@ function fingerprintOf(settings: GuardrailSettings): string {
 }
 
 /** An answer with values of one client in it is for that client alone; one that is still judged must not go out. */
-function leaveCache(call: Call, { placeholders, beside }: GuardedCall): void {
+function leaveCache(call: CallInAdmission, { placeholders, beside }: GuardedCall): void {
   if (placeholders.isEmpty && beside === undefined) return
   call.overrides = { ...call.overrides, cache: { ...(call.overrides.cache ?? noCacheControls), use: false } }
 }

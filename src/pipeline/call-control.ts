@@ -1,10 +1,10 @@
 /** Controls one running call: cancels the upstream exchange when the client leaves, settles the call once. */
-import type { Call } from '../core/call.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Outcome } from '../core/hub/operation.ts'
 import { clientClosed } from '../core/request.ts'
 import type { Client } from '../core/request.ts'
 import type { UpstreamExchange } from '../core/transport.ts'
+import type { CallRecord } from './call-record.ts'
 import type { Settle } from './settlement/settle.ts'
 import { endRequest, oweRequest } from './settlement/usage.ts'
 
@@ -15,7 +15,7 @@ export interface AttemptListener {
 
 /** One per call. Listens for the client's leaving from the start; `left` is true for one that left before. */
 export class CallControl {
-  readonly call: Call
+  readonly call: CallRecord
   /** Ends the call when the client leaves: the cancelled exchange reports nothing. */
   onLeft: ((error: GatewayError) => void) | undefined
   /** Set while an attempt is under way. */
@@ -29,7 +29,7 @@ export class CallControl {
   sentMs = 0
   #left = false
 
-  constructor(call: Call, settle: Settle) {
+  constructor(call: CallRecord, settle: Settle) {
     this.call = call
     this.#settle = settle
     this.#listen(call.client)

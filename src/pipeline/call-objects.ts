@@ -1,6 +1,6 @@
 /** A call about stored objects (files, batches): with the same policies and settlement as a call of a model. */
 import type { Answer } from '../core/answer.ts'
-import type { Call } from '../core/call.ts'
+import type { Call, CallInAdmission } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { AdmittedLine, BatchLine, ObjectCall, Services } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
@@ -93,7 +93,7 @@ export function createAdmitLine(parts: ServeParts): (call: Call, line: BatchLine
 }
 
 /** A form says nothing of what it costs. */
-function boundOf(line: Call, deployment: Deployment): bigint | null {
+function boundOf(line: CallInAdmission, deployment: Deployment): bigint | null {
   if (!line.format) return null
   line.candidates = [deployment]
   line.fallbacksInOrder = line.contextWindowFallbacks = line.contentPolicyFallbacks = []

@@ -1,6 +1,17 @@
 /** The state of one call, created when the caller is known. A class, so that all calls share one hidden class. */
 import type { Reply } from '../core/answer.ts'
-import type { Attempt, Call, CallBounds, CallOptions, CallProgress, FallbackModel, Settlement } from '../core/call.ts'
+import type {
+  Attempt,
+  Call,
+  CallBounds,
+  CallInAdmission,
+  CallOptions,
+  CallProgress,
+  FallbackModel,
+  RunningCall,
+  Settlement,
+  TakenLimits,
+} from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import type { ChatEvent } from '../core/hub/chat.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -16,6 +27,7 @@ import { clientRequestId } from '../core/request.ts'
 import type { Client, HttpRequest, RequestHeaders } from '../core/request.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
+import { bodyTokens } from '../lib/tokens/body-tokens.ts'
 import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import { costBounds } from '../pricing/cost-bounds.ts'
 import { boundsUnder } from '../pricing/price-terms.ts'
@@ -61,6 +73,15 @@ const noEdits: readonly InputEdit[] = []
 const noFields: readonly string[] = []
 const noTags: readonly string[] = []
 
+class Taken implements TakenLimits {
+  reservation: TakenLimits['reservation'] = undefined
+  reserved: TakenLimits['reserved'] = undefined
+  byModel: TakenLimits['byModel'] = undefined
+  atProviders: TakenLimits['atProviders'] = undefined
+  setsMaximum = false
+  batch: TakenLimits['batch'] = undefined
+}
+
 class Progress implements CallProgress {
   attempts = 0
   schemaRetries = 0
@@ -72,19 +93,17 @@ class Progress implements CallProgress {
   waitedMs = 0
 }
 
-/**
- * The fields are those of `Call`. All that most calls set are assigned from the start, even to undefined, so that the
- * hidden class never changes. Those that few calls have are declared alone: JavaScriptCore keeps 62 fields in an object
- * itself, and more in a second block, which is made anew as they are added.
- */
-export class CallRecord implements Call {
-  declare guardrails: Call['guardrails']
-  declare watch: Call['watch']
-  declare bodyCollector: Call['bodyCollector']
-  declare upload: Call['upload']
-  declare namedFiles: Call['namedFiles']
-  declare guardrailOutcomes: Call['guardrailOutcomes']
-  declare releaseBody: Call['releaseBody']
+/** The fields are those of `Call`, all assigned from the start, so that the hidden class never changes. */
+export class CallRecord implements RunningCall, CallInAdmission {
+  guardrails: Call['guardrails'] = undefined
+  watch: Call['watch'] = undefined
+  bodyCollector: Call['bodyCollector'] = undefined
+  upload: Call['upload'] = undefined
+  namedFiles: Call['namedFiles'] = undefined
+  textBody: Call['textBody'] = undefined
+  spendNotes: Call['spendNotes'] = undefined
+  guardrailOutcomes: Call['guardrailOutcomes'] = undefined
+  releaseBody: (() => void) | undefined = undefined
   readonly id: string
   readonly requestId: string
   readonly operation: Operation
@@ -121,16 +140,15 @@ export class CallRecord implements Call {
   attempt: Attempt | undefined = undefined
   owed = nothingOwed
   settlement: Settlement | undefined = undefined
-  estimatedInputTokens = -1
   unknownFields = noFields
-  limitReservation: Call['limitReservation'] = undefined
-  budgetSetsMaximum = false
+  readonly taken: TakenLimits = new Taken()
   responseHeaders: Record<string, string> = {}
   edits = noEdits
   readonly #parts: CallParts
   #input: CallInput | undefined = undefined
   measuredInput: Call['measuredInput'] = undefined
   #measuring: Promise<void> | undefined = undefined
+  knownInputTokens: number | undefined = undefined
 
   constructor(parts: CallParts, start: CallStart) {
     this.#parts = parts
@@ -177,8 +195,12 @@ export class CallRecord implements Call {
 
   replaceBody(body: JsonBody): void {
     this.body = body
-    this.estimatedInputTokens = -1
+    this.knownInputTokens = undefined
     this.#input = undefined
+  }
+
+  estimatedInputTokens(): number {
+    return (this.knownInputTokens ??= this.body ? bodyTokens(this.body) : 0)
   }
 
   bounds(maxOutputTokens?: number): CallBounds {
@@ -191,6 +213,10 @@ export class CallRecord implements Call {
       // What was changed meanwhile is another input.
       if (this.edits === edits) this.measuredInput = measured
     }))
+  }
+
+  waitedForUpstream(ms: number): void {
+    this.progress.upstreamMs += ms
   }
 
   usedNothing(): void {

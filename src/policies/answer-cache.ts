@@ -1,7 +1,7 @@
 /** Answers calls from kept answers, and keeps those of upstreams (docs/cache.md). */
 import type { CacheControls } from '../core/cache/cache-settings.ts'
 import type { AnswerCache } from '../core/cache/answer-cache.ts'
-import type { Call } from '../core/call.ts'
+import type { CallInAdmission } from '../core/call.ts'
 import type { Policy } from '../core/policy.ts'
 
 /** Behind all policies that read or change the request, before those that count: a hit takes nothing from budgets. */
@@ -24,7 +24,7 @@ export function answerCache(cache: AnswerCache): Policy {
 }
 
 /** A client that asks for the cache is answered that there is none; to be left alone by it costs nothing. */
-function reportMissing(call: Call, { names, noCache, noStore, use }: CacheControls): void {
+function reportMissing(call: CallInAdmission, { names, noCache, noStore, use }: CacheControls): void {
   const missing: string[] = []
   if (use === true && !names.includes('use-cache')) missing.push('caching')
   if (names.length > 0 && !noCache && !noStore) missing.push('cache')

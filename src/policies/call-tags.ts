@@ -4,7 +4,7 @@
  */
 import { tagsOfKey } from '../access/key.ts'
 import type { Caller } from '../core/caller.ts'
-import type { Call } from '../core/call.ts'
+import type { CallInAdmission } from '../core/call.ts'
 import { unprocessable } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
@@ -30,7 +30,7 @@ export function callTags(): Policy {
   return { name: 'call-tags', stage: 'body', admit: readTags }
 }
 
-function readTags(call: Call): void {
+function readTags(call: CallInAdmission): void {
   const { body, caller, headers } = call
   const header = headers?.get(tagsHeader) ?? ''
   const notes = headers?.get(notesHeader) ?? ''
@@ -40,7 +40,7 @@ function readTags(call: Call): void {
   if (spendNotes !== undefined) call.spendNotes = noteText(spendNotes)
 }
 
-function addOwn(call: Call, header: string, notesOfHeader: string): void {
+function addOwn(call: CallInAdmission, header: string, notesOfHeader: string): void {
   const known = ofCaller(call.caller)
   const tags = new Set(known.tags)
   let notes = known.spendNotes

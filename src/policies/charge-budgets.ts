@@ -26,9 +26,9 @@ export function chargeBudgets(parts: ChargeParts): Policy {
     dryRun: false,
     settled(settlement) {
       const { call } = settlement
-      const { reserved } = call
+      const { reserved, byModel } = call.taken
       const { batchEnd } = settlement
-      if (call.modelReservations) {
+      if (byModel) {
         const nanoUsd = chargeOf(settlement, reserved?.nanoUsd ?? 0)
         settlement.charge = chargeByModel(settlement, limits.spendWriter, {
           nanoUsd,

@@ -1,5 +1,5 @@
 /** Checks the fields of a call by its dialect, and reads the model and options that body and headers ask for. */
-import type { Call } from '../core/call.ts'
+import type { Call, CallInAdmission } from '../core/call.ts'
 import { unprocessable } from '../core/errors.ts'
 import { noOverrides } from '../core/overrides.ts'
 import { isSafeId } from '../core/request.ts'
@@ -32,7 +32,7 @@ function prepare(call: Call): void | Promise<void> {
   again()
 }
 
-function readFields(call: Call): void {
+function readFields(call: CallInAdmission): void {
   const { options, body } = call
   if (!body || !call.format) return
   const format = options.formatOf?.(body) ?? call.format
@@ -51,7 +51,7 @@ function readFields(call: Call): void {
 }
 
 /** The ledger keeps the gateway's own id: only that one is certain to be unique. */
-function readCallId(call: Call, id: unknown): void {
+function readCallId(call: CallInAdmission, id: unknown): void {
   if (id == null) return
   if (typeof id !== 'string' || !isSafeId(id))
     throw unprocessable([
@@ -75,7 +75,7 @@ const endUserHeaders = ['x-litellm-customer-id', 'x-litellm-end-user-id']
  * over the body's fields: `x-litellm-call-id`, `-timeout` and `-stream-timeout` (seconds), `-num-retries`,
  * `-customer-id` or `-end-user-id`. Throws `unprocessable` with the name of the header.
  */
-function readControlHeaders(call: Call, headers: RequestHeaders): void {
+function readControlHeaders(call: CallInAdmission, headers: RequestHeaders): void {
   const callId = headers.get('x-litellm-call-id')
   if (callId !== null) call.clientCallId = checkedId(callId)
   const endUser = endUserHeaderOf(headers)

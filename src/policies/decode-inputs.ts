@@ -2,7 +2,7 @@
  * Embeddings of token ids at upstreams that embed only texts: the ids are decoded, and those upstreams are sent the
  * text. Other upstreams get the ids.
  */
-import type { Call, FallbackModel } from '../core/call.ts'
+import type { Call, CallInAdmission, FallbackModel } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
@@ -53,7 +53,7 @@ function mayNeedText({ candidates, fallbacksInOrder, contextWindowFallbacks, con
   )
 }
 
-async function decodeIds(tokenizer: Pick<Tokenizer, 'decode'>, call: Call, input: TokenIds): Promise<void> {
+async function decodeIds(tokenizer: Pick<Tokenizer, 'decode'>, call: CallInAdmission, input: TokenIds): Promise<void> {
   const encoding = encodingOf(call.model) ?? usualEncoding
   const decoding = await tokenizer.decode(encoding, isOne(input) ? [input] : input, call.caller.key.id)
   if (call.client.left) throw clientClosed()

@@ -1,6 +1,6 @@
 /** What of a call for embeddings needs no upstream: nothing to embed, or a text that no candidate can take. */
 import type { Reply } from '../core/answer.ts'
-import type { Call } from '../core/call.ts'
+import type { Call, CallInAdmission } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { EmbeddingsResult } from '../core/hub/embeddings.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -50,7 +50,7 @@ function limitOf({ info }: Deployment): number {
   return typeof info.max_input_tokens === 'number' ? info.max_input_tokens : Number.POSITIVE_INFINITY
 }
 
-function keepFitting(call: Call, inputs: readonly (string | readonly number[])[]): void {
+function keepFitting(call: CallInAdmission, inputs: readonly (string | readonly number[])[]): void {
   const { candidates } = call
   const sizes = inputs.map(tokensOf)
   const longest = sizes.reduce((most, one) => Math.max(most, one), 0)

@@ -1,5 +1,5 @@
 /** Looks at the names of a body's fields: what the dialect does not know must not steer the upstream unseen. */
-import type { Call } from '../core/call.ts'
+import type { CallInAdmission } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 
@@ -11,7 +11,7 @@ export function fieldNames(): Policy {
   return { name: 'field-names', stage: 'body', admit: translateNames }
 }
 
-function translateNames(call: Call): void {
+function translateNames(call: CallInAdmission): void {
   const { body, format } = call
   if (!body || !format) return
   const known = (call.options.formatOf?.(body) ?? format).fieldNames

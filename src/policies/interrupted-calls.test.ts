@@ -21,7 +21,7 @@ const [two, three] = [deployment(2_000_000_000n), deployment(3_000_000_000n, 'az
 const call = (changes: object) =>
   ({
     ...{ id: '0195-killed', startedAtMs: 1_763_710_000_000, route: '/v1/chat/completions', operation: 'chat' },
-    ...{ model: 'm', stream: true, estimatedInputTokens: -1, body: { size: 4000 }, candidates: [two] },
+    ...{ model: 'm', stream: true, knownInputTokens: undefined, taken: {}, body: { size: 4000 }, candidates: [two] },
     caller: { key: { id: 'key-1', userId: null, teamId: null, organizationId: null } },
     models: { settings: { priceTerms: null } },
     ...changes,
@@ -72,12 +72,17 @@ test('a large body whose texts were not counted, and what is not priced by its t
   expect(await rowOfKilled({ operation: 'transcriptions' })).toEqual(unknown)
   expect(await rowOfKilled({ candidates: [] })).toEqual(unknown)
   // A limit of tokens has counted it.
-  expect(await rowOfKilled({ body: { size: 100_000 }, estimatedInputTokens: 500 })).toMatchObject({
+  expect(await rowOfKilled({ body: { size: 100_000 }, knownInputTokens: 500 })).toMatchObject({
     ...{ usage: 'estimated', input: 500, cost: '1000000', source: 'input' },
   })
 })
 
 test('a call with a budget costs what it had reserved, and no estimate of its input stands beside that', async () => {
   const reserved = { nanoUsd: 9000, boundNanoUsd: 9000, budgets: { scopes: [], list: ['writer', '0 key:key-1'] } }
-  expect(await rowOfKilled({ reserved })).toEqual({ ...unknown, cost: '9000', source: 'reserved', charged: '9000' })
+  expect(await rowOfKilled({ taken: { reserved } })).toEqual({
+    ...unknown,
+    cost: '9000',
+    source: 'reserved',
+    charged: '9000',
+  })
 })

@@ -1,5 +1,5 @@
 /** A model can be called only with the operations of its mode. */
-import type { Call } from '../core/call.ts'
+import type { Call, CallInAdmission } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError, unprocessable } from '../core/errors.ts'
 import type { Operation } from '../core/hub/operation.ts'
@@ -46,7 +46,7 @@ export function modelMode(): Policy {
   }
 }
 
-function keepFitting(call: Call): void {
+function keepFitting(call: CallInAdmission): void {
   const { candidates } = call
   const fitting = candidates.filter(one => offers(one, call))
   if (fitting.length === 0) throw wrongMode(call, candidates[0]!)

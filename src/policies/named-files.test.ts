@@ -59,18 +59,19 @@ function rig(
       }),
     ),
   )
+  let nowMs = 0
+  let waitedMs = 0
   const call = {
     operation: 'chat',
     model: 'm',
     body,
     candidates,
-    progress: { upstreamMs: 0 },
+    waitedForUpstream: (ms: number) => void (waitedMs += ms),
     caller: { role, key: { id: 'key-1', models } },
     client: {},
     format: openaiChat,
     models: { settings: { deployments: [home, twin, far], bodyBytesMax, accessGroups: {} } },
   } as unknown as Call
-  let nowMs = 0
   const { admit } = namedFiles({
     files: { find: async (_kind, id, owner) => (asked.push(owner), known.get(id)) },
     fileCalls: {
@@ -87,6 +88,7 @@ function rig(
     fetched,
     placed: async () => (await place(), call),
     place,
+    waitedMs: () => waitedMs,
   }
 }
 const failing = (kind: ConstructorParameters<typeof GatewayError>[0], message = 'no') => ({
@@ -124,13 +126,13 @@ test('all that share the account of the file are candidates, and only they', asy
 
 test('files of two upstreams: the ids that are known stay ids, the rest travels; each is fetched once', async () => {
   const [one, two] = [newId('file'), newId('file')]
-  const { call, fetched, placed } = rig([one, two, two], [far, home], {
+  const { call, fetched, placed, waitedMs } = rig([one, two, two], [far, home], {
     records: [{ id: one }, { id: two, deploymentId: 'far' }],
   })
   await placed()
   expect(call.candidates).toEqual([far, home])
   expect(fetched).toEqual([`home /files/up-${one}/content`, `far /files/up-${two}/content`])
-  expect(call.progress.upstreamMs).toBe(10)
+  expect(waitedMs()).toBe(10)
   const files = (deployment: Deployment) =>
     JSON.parse(Buffer.from(call.namedFiles!.bodyFor(deployment).bytes).toString()).messages.map(
       (message: any) => message.content[0].file,

@@ -5,7 +5,7 @@
  */
 import { mayCall } from '../access/models/model-access.ts'
 import { ownerOf } from '../core/caller.ts'
-import type { Call } from '../core/call.ts'
+import type { Call, CallInAdmission } from '../core/call.ts'
 import { nativeProfile } from '../core/deployment.ts'
 import type { Deployment } from '../core/deployment.ts'
 import { GatewayError, toGatewayError, unprocessable } from '../core/errors.ts'
@@ -62,7 +62,7 @@ const namesFile = (part: Buffer): boolean => part.includes(idField)
 const isInProcess = ({ target }: Deployment): boolean => target.provider.answer !== undefined
 
 interface FileNamingCall {
-  readonly call: Call
+  readonly call: CallInAdmission
   readonly format: Format
   readonly references: readonly FileReference[]
 }
@@ -238,7 +238,7 @@ class ResolvedFiles implements NamedFiles {
       const text = () => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
       return { file: { filename, mediaType: mediaTypeOf(bytes, filename), data: newMark(), text }, bytes }
     } finally {
-      call.progress.upstreamMs += clock.monotonicMs() - startedMs
+      call.waitedForUpstream(clock.monotonicMs() - startedMs)
     }
   }
 

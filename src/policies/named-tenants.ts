@@ -2,7 +2,7 @@
 import { customerFields, namingProblem } from '../access/limits/named-owners.ts'
 import { tagsOfKey } from '../access/key.ts'
 import type { Caller } from '../core/caller.ts'
-import type { Call } from '../core/call.ts'
+import type { Call, CallInAdmission } from '../core/call.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 import type { TenantDirectory } from '../core/tenancy/tenancy-store.ts'
@@ -33,7 +33,7 @@ function admitCustomer(call: Call, tenants: TenantDirectory): Promise<void> | un
   checkCustomer(call, found)
 }
 
-function checkCustomer(call: Call, customer: Customer | undefined): void {
+function checkCustomer(call: CallInAdmission, customer: Customer | undefined): void {
   if (!customer) return
   const rules = call.models.settings.budgets
   const problem = namingProblem(call.caller, customer, customerFields(customer, rules), rules)
@@ -60,7 +60,7 @@ function admitTags(call: Call, tenants: TenantDirectory): Promise<void> | undefi
 }
 
 /** An administrator may give a key or a team any tag without an owner: its calls do not choose it. */
-function checkTag(call: Call, tag: Tag | undefined): void {
+function checkTag(call: CallInAdmission, tag: Tag | undefined): void {
   if (!tag) return
   const problem = namingProblem(call.caller, tag, tag, call.models.settings.budgets)
   if (!problem) return

@@ -7,6 +7,7 @@ import type { ModelDirectory } from '../core/model-directory.ts'
 import { SignalClient } from '../core/internal-request.ts'
 import type { Settings } from '../core/settings.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
+import { bodyTokens } from '../lib/tokens/body-tokens.ts'
 import { modelAccess } from './model-access.ts'
 import { budgetSettingsOf } from '../config/sections/budgets.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -27,6 +28,7 @@ function callOf(changes: Record<string, unknown> = {}): Call {
     announcedBytes: 400,
     candidates: [],
     responseHeaders: {},
+    taken: {},
     limitReservation: undefined,
     countedTokens: 0,
     ...changes,
@@ -204,7 +206,10 @@ describe('rate limit', () => {
     for (const content of [words, [{ type: 'image_url', image_url: { url: picture } }]]) {
       const bytes = Buffer.from(JSON.stringify({ messages: [{ role: 'user', content }] }))
       const body = JsonBody.read(bytes)
-      const call = under({ tokensPerMinute: 1000 }, { announcedBytes: bytes.length, body, estimatedInputTokens: -1 })
+      const call = under(
+        { tokensPerMinute: 1000 },
+        { announcedBytes: bytes.length, body, estimatedInputTokens: () => bodyTokens(body) },
+      )
       void onHead.admit!(call)
       void onBody.admit!(call)
     }

@@ -57,7 +57,7 @@ export function providerBudgets(parts: ProviderBudgetParts): { readonly onBody: 
           if (call.client.left) for (const one of taken.values()) one.taken.release(0)
           else {
             reserved.set(call, taken)
-            if (taken.size > 0) call.reservedAtProviders = [...taken.values()]
+            if (taken.size > 0) call.taken.atProviders = [...taken.values()]
           }
         })
       },

@@ -149,7 +149,8 @@ function countAttempt(call: Call, verdict: LimitVerdict): boolean {
 
 function applyVerdict(call: Call, verdict: LimitVerdict): void {
   if (!verdict.allowed) throw limitRefusal(call.responseHeaders, verdict)
-  call.limitReservation = call.limitReservation ? together(call.limitReservation, verdict) : verdict
+  const { taken } = call
+  taken.reservation = taken.reservation ? together(taken.reservation, verdict) : verdict
   // The client left while a remote limiter was asked: its settlement has already passed.
   if (call.client.left) release(call, call.settlement)
   if (verdict.requests) limitHeaders.requests(call.responseHeaders, verdict.requests)
@@ -172,10 +173,10 @@ function together(first: LimitReservation, second: LimitReservation): LimitReser
 
 /** `end` undefined = nothing was used. */
 function release(call: Call, end: Settlement | undefined): void {
-  const { limitReservation, batch, modelReservations } = call
+  const { reservation, batch, byModel } = call.taken
   if (batch && !batch.isClaimed) batch.release()
-  if (modelReservations) releaseModels(modelReservations, end?.ownUses)
-  if (!limitReservation) return
-  call.limitReservation = undefined
-  limitReservation.release(end?.countedTokens ?? 0, end?.charge?.nanoUsd ?? 0, end?.ownUses)
+  if (byModel) releaseModels(byModel, end?.ownUses)
+  if (!reservation) return
+  call.taken.reservation = undefined
+  reservation.release(end?.countedTokens ?? 0, end?.charge?.nanoUsd ?? 0, end?.ownUses)
 }

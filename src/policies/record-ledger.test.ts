@@ -161,18 +161,19 @@ test('an intent says what the call has reserved, also what a further attempt res
   const budgets = budgetScopesOf('w', [own])
   const call = {
     ...{ id: '0195', startedAtMs: 1, route: '/v1/x', operation: 'chat', model: 'm', stream: false, candidates: [] },
+    taken: {},
     caller: { role: 'key', key: { id: 'k', alias: null, userId: null, teamId: null, organizationId: null } },
   } as unknown as Call
   const policy = recordLedger(ledger, 'w')
   void policy.admit!(call)
   void policy.admitAttempt!(call)
-  call.reserved = { budgets, nanoUsd: 100, boundNanoUsd: 100 }
+  call.taken.reserved = { budgets, nanoUsd: 100, boundNanoUsd: 100 }
   void policy.admit!(call)
-  call.reserved = { ...call.reserved, nanoUsd: 150 }
+  call.taken.reserved = { ...call.taken.reserved, nanoUsd: 150 }
   void policy.admitAttempt!(call)
-  call.modelReservations = [{ model: 'n', scopes: [next], nanoUsd: 70, taken: [] }]
+  call.taken.byModel = [{ model: 'n', scopes: [next], nanoUsd: 70, taken: [] }]
   void policy.admitModel!(call, 'n')
-  call.reservedAtProviders = [{ scopes: [{ ...provider, id: 'provider:p' }], nanoUsd: 100 }]
+  call.taken.atProviders = [{ scopes: [{ ...provider, id: 'provider:p' }], nanoUsd: 100 }]
   void policy.admitAttempt!(call)
   expect(intents.map(one => [one.budget_nano_usd, one.budget_scopes])).toEqual([
     [null, null],

@@ -16,12 +16,12 @@ import type { SpendWriter } from '../core/tenancy/budget-charge.ts'
  */
 export function recordLedger(ledger: Ledger, writer: SpendWriter): Policy {
   const begin = (call: Call) => {
-    const reserved = reservedCharge(call, writer)
+    const reserved = reservedCharge(call.taken, writer)
     ledger.begin(ledgerIntent({ call, reserved, input: reserved ? undefined : inputOf(call) }))
   }
   // A further attempt, or another model, may have reserved more.
   const beginAgain = (call: Call) => {
-    if (call.reserved || call.modelReservations) begin(call)
+    if (call.taken.reserved || call.taken.byModel) begin(call)
   }
   return {
     name: 'record-ledger',

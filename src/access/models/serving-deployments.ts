@@ -1,12 +1,15 @@
 /** The deployments that may serve a call, of its own model and of its fallbacks. */
-import type { Call } from '../../core/call.ts'
+import type { CallInAdmission } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 
 /** The fields of a call with its fallbacks. */
 export const fallbackLists = ['fallbacksInOrder', 'contextWindowFallbacks', 'contentPolicyFallbacks'] as const
 
 /** The call goes to no others than `keptOf` returns for each model; a fallback without any is none. */
-export function keepDeployments(call: Call, keptOf: (group: readonly Deployment[]) => readonly Deployment[]): void {
+export function keepDeployments(
+  call: CallInAdmission,
+  keptOf: (group: readonly Deployment[]) => readonly Deployment[],
+): void {
   call.candidates = keptOf(call.candidates)
   for (const list of fallbackLists)
     call[list] = call[list].flatMap(one => {

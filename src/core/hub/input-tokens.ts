@@ -1,9 +1,7 @@
 /** The texts of a request that a model reads, and their tokens: counted with a tokenizer, or estimated. */
-import { bodyTokens } from '../../lib/tokens/body-tokens.ts'
 import { audioTokens, imageTokens, pdfTokens, TextCounter } from '../../lib/tokens/count-tokens.ts'
 import { isObject, textOf } from '../../lib/json/json-values.ts'
 import type { Encoding } from '../../lib/tokens/tokenizer.ts'
-import type { Call } from '../call.ts'
 import type { ChatRequest, Message, Part, Source, Tool } from './chat.ts'
 import { exactText, plainKey } from '../../lib/json/exact-json.ts'
 
@@ -11,12 +9,6 @@ import { exactText, plainKey } from '../../lib/json/exact-json.ts'
 const tokensPerMessage = 4
 const tokensPerTool = 12
 const charactersPerToken = 4
-
-/** Input tokens of the client's body in any dialect, estimated once for each call. */
-export function estimatedInput(call: Pick<Call, 'body' | 'estimatedInputTokens'>): number {
-  if (call.estimatedInputTokens < 0) call.estimatedInputTokens = call.body ? bodyTokens(call.body) : 0
-  return call.estimatedInputTokens
-}
 
 /** Receives the texts of a request, one after another. */
 interface TextSink {

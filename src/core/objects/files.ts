@@ -3,7 +3,7 @@ import { CryptoHasher } from 'bun'
 import type { Edit } from '../../lib/json/json-body.ts'
 import { Secret } from '../../lib/secret.ts'
 import type { AnswerStream } from '../answer.ts'
-import type { Call } from '../call.ts'
+import type { Call, RunningCall } from '../call.ts'
 import { identityKey } from '../cloud-identity.ts'
 import type { Deployment } from '../deployment.ts'
 import type { Outcome } from '../hub/operation.ts'
@@ -18,7 +18,7 @@ export interface FileCall {
   /** The client that ends the call when it leaves. */
   readonly request: Client
   /** The call that this belongs to, on which the deployment and the attempt are recorded. */
-  readonly of?: Call
+  readonly of?: RunningCall
   /** Its provider has `files`. */
   readonly deployment: Deployment
   readonly method: 'GET' | 'POST' | 'DELETE'

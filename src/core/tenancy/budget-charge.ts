@@ -24,12 +24,12 @@ export interface ScopeReservation {
   readonly nanoUsd: number
 }
 
-/** What of a call says what it has reserved. */
-interface ReservingCall {
-  readonly reserved?: BudgetReservation
+/** What a call has reserved in budgets; undefined = nothing. */
+export interface ReservedBudgets {
+  readonly reserved: BudgetReservation | undefined
   /** In budgets of single models, where it was passed on. */
-  readonly modelReservations?: readonly ScopeReservation[]
-  readonly reservedAtProviders?: readonly ScopeReservation[]
+  readonly byModel: readonly ScopeReservation[] | undefined
+  readonly atProviders: readonly ScopeReservation[] | undefined
 }
 
 /** What a call is charged in its budgets. */
@@ -76,10 +76,10 @@ export function chargeList(writer: SpendWriter, amounts: readonly ChargedAmount[
  * no budget, or is free.
  */
 export function reservedCharge(
-  { reserved, modelReservations, reservedAtProviders }: ReservingCall,
+  { reserved, byModel, atProviders }: ReservedBudgets,
   writer: SpendWriter,
 ): BudgetCharge | undefined {
-  if (modelReservations === undefined && reservedAtProviders === undefined)
+  if (byModel === undefined && atProviders === undefined)
     return reserved && { nanoUsd: reserved.nanoUsd, list: reserved.budgets.list }
   const amounts = new Map<string, BudgetAmount>()
   const note = (scopes: readonly LimitScope[], nanoUsd: number) => {
@@ -89,8 +89,8 @@ export function reservedCharge(
     }
   }
   if (reserved) note(reserved.budgets.scopes, reserved.nanoUsd)
-  for (const { scopes, nanoUsd } of modelReservations ?? []) note(scopes, nanoUsd)
-  for (const { scopes, nanoUsd } of reservedAtProviders ?? []) note(scopes, nanoUsd)
+  for (const { scopes, nanoUsd } of byModel ?? []) note(scopes, nanoUsd)
+  for (const { scopes, nanoUsd } of atProviders ?? []) note(scopes, nanoUsd)
   const all = [...amounts.values()]
   if (all.length === 0) return undefined
   const nanoUsd = Math.max(...all.map(one => one.nanoUsd))

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { jsonAnswer, jsonTextAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
-import type { Call } from '../../core/call.ts'
+import type { CallInAdmission } from '../../core/call.ts'
 import { storingIdOf } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
@@ -68,7 +68,7 @@ function create(request: HttpRequest, services: Services, caller: Caller): Promi
 }
 
 /** Replaces the call's body by one that contains everything it refers to; returns what is to be stored. */
-async function readKept(call: Call, request: HttpRequest, services: Services): Promise<KeptCall> {
+async function readKept(call: CallInAdmission, request: HttpRequest, services: Services): Promise<KeptCall> {
   const body = call.body!
   const background = body.get('background') === true
   if (background) checkBackground(body.get('stream'), body.get('store'))

@@ -1,5 +1,5 @@
 /** Bounds what one call may cause at upstreams: retries, fallbacks and answers requested again, all together. */
-import type { Call } from '../../core/call.ts'
+import type { Call, RunningCall } from '../../core/call.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { CallPolicies } from './admission.ts'
 
@@ -32,7 +32,7 @@ export async function modelRefusal(
  * Before a further request within an attempt: for the next prompt of a list, or for an answer that fits its schema.
  * Rejects with the reason why it is not to be sent.
  */
-export async function admitRepeat(policies: CallPolicies, call: Call, isSeries: boolean): Promise<void> {
+export async function admitRepeat(policies: CallPolicies, call: RunningCall, isSeries: boolean): Promise<void> {
   if (isSeries) {
     if (!(await isAdmitted(policies, call))) throw tooManyParts(call)
   } else if (hasRoom(call, 0) && (await isAdmitted(policies, call))) call.progress.schemaRetries++

@@ -1,5 +1,5 @@
 /** One attempt at one deployment: which lane, what is sent, and how the answer is read. */
-import type { Call } from '../../core/call.ts'
+import type { Call, RunningCall } from '../../core/call.ts'
 import { headOf } from '../../core/target-cache.ts'
 import { nativeProfile } from '../../core/deployment.ts'
 import type { Deployment, ModelProfile } from '../../core/deployment.ts'
@@ -300,7 +300,7 @@ function translatedAttempt(call: Call, stream: TranslatedStream, target: Target)
 }
 
 /** One of several answers of an attempt. Each is billed, so its usage is recorded as it arrives. */
-function readSeveral(call: Call, adapter: ChatAdapter, bytes: Uint8Array): ReturnType<typeof readAnswer> {
+function readSeveral(call: RunningCall, adapter: ChatAdapter, bytes: Uint8Array): ReturnType<typeof readAnswer> {
   try {
     const read = readAnswer(adapter, bytes)
     recordUsage(call, read.state.usage)
@@ -313,7 +313,7 @@ function readSeveral(call: Call, adapter: ChatAdapter, bytes: Uint8Array): Retur
 }
 
 /** The same relay reads the stream of the next request. */
-function nextStream(call: Call): void {
+function nextStream(call: RunningCall): void {
   const { relay } = call.attempt!
   endRequest(call, true)
   call.attempt!.relay = relay

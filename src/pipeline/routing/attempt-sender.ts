@@ -1,6 +1,6 @@
 /** Sends an attempt to its upstream: checked, authorized, or answered by the program itself. */
 import type { CloudCredentials } from '../../clouds/cloud-credentials.ts'
-import type { Call } from '../../core/call.ts'
+import type { Call, RunningCall } from '../../core/call.ts'
 import type { Deployment, Timeouts } from '../../core/deployment.ts'
 import type { Transport, UpstreamExchange, UpstreamRequest } from '../../core/transport.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -41,7 +41,12 @@ export class AttemptSender {
   }
 
   /** Appears as one exchange, also when the answer is requested again. */
-  #sendChecked(call: Call, attempt: PlannedAttempt, check: AnswerCheck, deployment: Deployment): UpstreamExchange {
+  #sendChecked(
+    call: RunningCall,
+    attempt: PlannedAttempt,
+    check: AnswerCheck,
+    deployment: Deployment,
+  ): UpstreamExchange {
     const { timeouts } = deployment
     const { clock, timers, policies } = this.#parts
     return checkedExchange(this.#send(call, attempt, deployment), {
@@ -57,7 +62,7 @@ export class AttemptSender {
     })
   }
 
-  #send(call: Call, attempt: PlannedAttempt, deployment: Deployment): UpstreamExchange {
+  #send(call: RunningCall, attempt: PlannedAttempt, deployment: Deployment): UpstreamExchange {
     const { timeouts, target } = deployment
     const { provider } = target
     call.attempt!.body = attempt.body

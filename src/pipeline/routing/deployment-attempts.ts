@@ -1,6 +1,6 @@
 /** One attempt at one deployment, from its limits to its answer, and what is counted of it. */
 import type { CloudCredentials } from '../../clouds/cloud-credentials.ts'
-import type { Call } from '../../core/call.ts'
+import type { Call, RunningCall } from '../../core/call.ts'
 import type { Deployment, DeploymentRateLimits } from '../../core/deployment.ts'
 import type { Reply } from '../../core/answer.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
@@ -314,7 +314,7 @@ export class LimitReached {}
  * but the input (docs/decisions/0012).
  */
 function unstreamedFault(
-  call: Call,
+  call: RunningCall,
   attempt: PlannedAttempt,
   response: UpstreamResponse,
   bytes: Uint8Array | undefined,

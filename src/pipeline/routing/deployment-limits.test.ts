@@ -7,8 +7,8 @@ import { DeploymentLimits } from './deployment-limits.ts'
 
 const limits = { requestsPerMinute: null, tokensPerMinute: 100 }
 const deployment = { id: 'd', rateLimits: limits } as unknown as Deployment
-const callOf = (estimatedInputTokens: number, attempt: object = {}) =>
-  ({ estimatedInputTokens, attempt: { status: 0, ...attempt } }) as unknown as Call
+const callOf = (tokens: number, attempt: object = {}) =>
+  ({ estimatedInputTokens: () => tokens, attempt: { status: 0, ...attempt } }) as unknown as Call
 const attempt = () => ({ sentMs: 0, settled: false })
 const refusal: LimitVerdict = {
   allowed: false,

@@ -3,7 +3,6 @@ import { LRUCache } from 'lru-cache'
 import type { Call } from '../../core/call.ts'
 import type { Deployment, DeploymentRateLimits } from '../../core/deployment.ts'
 import type { Limiter, LimitReservation, LimitScope, LimitVerdict } from '../../core/tenancy/limits.ts'
-import { estimatedInput } from '../../core/hub/input-tokens.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { entryLimit } from '../../lib/entry-limit.ts'
 import { tokensOfAttempt } from '../settlement/usage-estimate.ts'
@@ -95,4 +94,4 @@ export class DeploymentLimits {
 }
 
 const neededTokens = ({ tokensPerMinute }: DeploymentRateLimits, call: Call): number =>
-  tokensPerMinute === null ? 0 : estimatedInput(call)
+  tokensPerMinute === null ? 0 : call.estimatedInputTokens()

@@ -6,7 +6,6 @@ import { LRUCache } from 'lru-cache'
 import type { Call } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { FaultKind } from '../../core/errors.ts'
-import { estimatedInput } from '../../core/hub/input-tokens.ts'
 import type { RoutingStrategy } from '../../core/settings.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { entryLimit } from '../../lib/entry-limit.ts'
@@ -61,7 +60,7 @@ export class DeploymentStats {
     if (!load) this.#loads.set(key, (load = newLoad()))
     load.running++
     const beganMs = this.#clock.monotonicMs()
-    const inputTokens = by === 'usage-based-routing' ? estimatedInput(call) : undefined
+    const inputTokens = by === 'usage-based-routing' ? call.estimatedInputTokens() : undefined
     if (inputTokens !== undefined) {
       load.tokens ??= new SlidingWindow(beganMs)
       load.tokens.advance(beganMs)

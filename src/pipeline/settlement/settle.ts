@@ -1,5 +1,5 @@
 /** The settlement of every call: usage, cost, and the report to all policies. */
-import type { Attempt, Call, EndedBatch, ModelUse, Settlement } from '../../core/call.ts'
+import type { Attempt, Call, EndedBatch, ModelUse, RunningCall, Settlement } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { EndedCall } from '../../core/endpoint.ts'
 import type { GatewayError } from '../../core/errors.ts'
@@ -21,7 +21,7 @@ import { usedTogether } from './usage.ts'
  * Called once with the end of a call. `status` is what the client got: 200 also for a stream that broke off. `error` is
  * undefined after a success without any failure.
  */
-export type Settle = (call: Call, outcome: Outcome, status: number, error: GatewayError | undefined) => void
+export type Settle = (call: RunningCall, outcome: Outcome, status: number, error: GatewayError | undefined) => void
 
 /** What calls are settled with. */
 export interface SettleParts extends CallParts {
@@ -49,7 +49,7 @@ export function settler(parts: SettleParts): Settle {
     const isOwed = owed.length > 0
     if (isOwed) call.client.billed?.()
     const { usage, usageSource, countedTokens } = usedTogether(owed)
-    report(parts, {
+    report(parts, call, {
       call,
       outcome,
       status,
@@ -63,7 +63,7 @@ export function settler(parts: SettleParts): Settle {
       priceTerms: charged.priceTerms,
       costNanoUsd: charged.nanoUsd,
       costSource: source,
-      usedByModel: call.modelReservations ? usedByModel(parts, call, { times, charged }) : undefined,
+      usedByModel: call.taken.byModel ? usedByModel(parts, call, { times, charged }) : undefined,
       batchEnd: undefined,
       charge: undefined,
       ownUses: undefined,
@@ -86,8 +86,8 @@ function chargedFor(call: Call, listNanoUsd: bigint | null): Charged {
 }
 
 /** Reports an end to every policy, the last policy first: it records. */
-function report({ policies }: Pick<SettleParts, 'policies'>, settlement: Settlement): void {
-  settlement.call.settlement = settlement
+function report({ policies }: SettleParts, call: RunningCall, settlement: Settlement): void {
+  call.settlement = settlement
   for (const policy of policies.settled) policy.settled(settlement)
 }
 
@@ -153,7 +153,7 @@ const noClient: Client = { clientAddress: '', left: false, onLeft: () => {} }
 export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => void {
   return ended => {
     const { id, operation, route, caller, model, deployment, startedAtMs, usage, costNanoUsd } = ended
-    const call: Call = new CallRecord(parts, {
+    const call = new CallRecord(parts, {
       id,
       operation,
       route,
@@ -173,7 +173,7 @@ export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => voi
     call.progress.attempts = 1
     const charged = chargedFor(call, costNanoUsd)
     const { outcome, status, error, endedAtMs } = ended
-    report(parts, {
+    report(parts, call, {
       call,
       outcome,
       status,

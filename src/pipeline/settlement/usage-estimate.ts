@@ -2,10 +2,9 @@
  * What a request to an upstream used when the upstream does not say so, or says what cannot be. Each case, with what is
  * owed in it: docs/decisions/0012.
  */
-import type { Attempt, Call } from '../../core/call.ts'
+import type { Attempt, Call, RunningCall } from '../../core/call.ts'
 import { requestedOutput, positiveCount } from '../../core/hub/requested-output.ts'
 import type { RequestedOutput } from '../../core/hub/requested-output.ts'
-import { estimatedInput } from '../../core/hub/input-tokens.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { bodyTokens } from '../../lib/tokens/body-tokens.ts'
@@ -70,7 +69,7 @@ export function sentInput(call: Call): number {
   const [piece, ...others] = attempt?.body ?? []
   const isOwn = others.length === 0 && piece instanceof Uint8Array && piece !== body?.bytes
   const own = isOwn ? jsonTokens(piece) : 0
-  return attempt?.isSeries && own > 0 ? own : Math.max(estimatedInput(call), own)
+  return attempt?.isSeries && own > 0 ? own : Math.max(call.estimatedInputTokens(), own)
 }
 
 function jsonTokens(bytes: Uint8Array): number {
@@ -100,10 +99,9 @@ function seenOutput({ relay, answerCharacters }: Attempt): number {
  * that budgets set is a part of what is left in them, and no request for so much: it only bounds the others.
  */
 function requestedOutputTokens(call: Call, { deployment, isSeries }: Attempt): number {
-  const { budgetSetsMaximum } = call
   const { answers, tokens } = requestedAnswers(call, isSeries)
   const defaultTokens = positiveCount(deployment?.target.options.max_tokens) ?? defaultOutputTokens
-  const each = tokens === undefined ? defaultTokens : budgetSetsMaximum ? Math.min(tokens, defaultTokens) : tokens
+  const each = tokens === undefined ? defaultTokens : call.taken.setsMaximum ? Math.min(tokens, defaultTokens) : tokens
   const able = positiveCount(deployment?.info.max_output_tokens) ?? each
   return Math.min(each, able) * answers
 }
@@ -142,7 +140,7 @@ export function plausibleUsage(call: Call, attempt: Attempt, usage: Usage): Usag
   const { operation } = call
   const { relay } = attempt
   if (!comparedOperations.has(operation) || usage.searchUnits) return usage
-  const isMissingInput = usage.inputTokens === 0 && estimatedInput(call) > 0
+  const isMissingInput = usage.inputTokens === 0 && call.estimatedInputTokens() > 0
   const seen = seenOutput(attempt)
   const isPartial = relay !== undefined && !relay.complete && seen > usage.outputTokens
   if (!isMissingInput && !isPartial && !isBelowSeen(call, attempt, usage)) return usage
@@ -164,7 +162,7 @@ function isBelowSeen(call: Call, attempt: Attempt, { outputTokens }: Usage): boo
 }
 
 /** Counts the text of a whole answer, where it is needed: without a report, or to compare the two. */
-export function noteWholeAnswer(call: Call, body: Uint8Array | string, usage: Usage | undefined): void {
+export function noteWholeAnswer(call: RunningCall, body: Uint8Array | string, usage: Usage | undefined): void {
   const isText = call.operation === 'chat' || call.operation === 'completions'
   if (!isText) return
   if (usage && usage.outputTokens > 0 && body.length <= envelopeBytes + usage.outputTokens * charactersPerTokenMax)
@@ -173,7 +171,7 @@ export function noteWholeAnswer(call: Call, body: Uint8Array | string, usage: Us
 }
 
 /** A whole answer that cannot be used. What is no JSON may be any page: not more than was asked for is owed for it. */
-export function noteUnusableAnswer(call: Call, body: Uint8Array): void {
+export function noteUnusableAnswer(call: RunningCall, body: Uint8Array): void {
   const isText = call.operation === 'chat' || call.operation === 'completions'
   if (!isText) return
   const attempt = call.attempt!

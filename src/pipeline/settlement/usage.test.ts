@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
-import type { Call } from '../../core/call.ts'
+import type { RunningCall } from '../../core/call.ts'
 import type { Operation } from '../../core/hub/operation.ts'
 import type { Usage, UsageSource } from '../../core/usage/usage.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
+import { bodyTokens } from '../../lib/tokens/body-tokens.ts'
 import { endRequest, oweRequest, usedTogether } from './usage.ts'
 
 interface Given {
@@ -16,12 +17,13 @@ interface Given {
   readonly relay?: { complete: boolean; contentCharacters: number; contentEvents: number; usage?: Usage }
 }
 
-function callOf(given: Given): Call {
+function callOf(given: Given): RunningCall {
   const { usage, body = { messages: [{ role: 'user', content: 'five short words are here' }] } } = given
+  const json = JsonBody.read(Buffer.from(JSON.stringify(body)))
   return {
     operation: given.operation ?? 'chat',
     stream: given.stream ?? false,
-    body: JsonBody.read(Buffer.from(JSON.stringify(body))),
+    body: json,
     attempt: {
       deployment: { target: { options: {} }, info: {} },
       model: '',
@@ -38,9 +40,10 @@ function callOf(given: Given): Call {
       countedTokens: 0,
     },
     owed: [],
-    estimatedInputTokens: -1,
+    taken: { setsMaximum: false },
+    estimatedInputTokens: () => bodyTokens(json),
     input: () => ({ kind: 'chat', request: {} }),
-  } as unknown as Call
+  } as unknown as RunningCall
 }
 
 const tokens = (inputTokens: number, outputTokens: number): Usage => ({ inputTokens, outputTokens })

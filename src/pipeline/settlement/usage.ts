@@ -1,5 +1,5 @@
 /** What each request that was sent to upstreams for a call used, and all of them together (docs/decisions/0012). */
-import type { Attempt, Call } from '../../core/call.ts'
+import type { Attempt, Call, RunningCall } from '../../core/call.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { addUsage } from '../../core/usage/usage-sum.ts'
 import type { Usage, UsageSource } from '../../core/usage/usage.ts'
@@ -27,7 +27,7 @@ export function recordUnusableAnswer(call: Call, body: Uint8Array, thrown: unkno
  * The present request is over, and another may follow: what it used is owed. `isSent` = the upstream was given some of
  * it; else nothing is owed.
  */
-export function endRequest(call: Call, isSent: boolean): void {
+export function endRequest(call: RunningCall, isSent: boolean): void {
   const { attempt } = call
   if (!attempt) return
   oweRequest(call, isSent)
@@ -35,7 +35,7 @@ export function endRequest(call: Call, isSent: boolean): void {
 }
 
 /** Adds the present request, which is over, to what is owed: with its usage, reported and plausible, else estimated. */
-export function oweRequest(call: Call, isSent: boolean): void {
+export function oweRequest(call: RunningCall, isSent: boolean): void {
   const { attempt } = call
   if (!attempt) return
   attempt.isSent = isSent

@@ -60,7 +60,7 @@ export async function reserveBatch(parts: BatchParts, call: Call, batch: Started
   if (reserved.length === 0) return
   // The client left while a remote limiter was asked: the call's settlement has already passed.
   if (call.client.left) return release()
-  call.batch = {
+  call.taken.batch = {
     amounts: reserved,
     isClaimed: false,
     release,

@@ -75,6 +75,7 @@ function rig(maxNanoUsd: number) {
         responseHeaders: {},
         owed: [],
         progress: { model: '' },
+        taken: {},
         input: () => ({ kind: made.kind ?? 'chat', request }) as unknown as CallInput,
         bounds(asked?: number) {
           const tokens = asked ?? request.maxOutputTokens ?? made.modelMax ?? null
@@ -84,7 +85,7 @@ function rig(maxNanoUsd: number) {
       } as unknown as Call
       const apply = (verdict: LimitVerdict) => {
         if (!verdict.allowed) throw new Error(`refused: ${verdict.kind}`)
-        call.limitReservation = verdict
+        call.taken.reservation = verdict
       }
       void admitBudgets({ limiter, clock: systemClock }, call, { plan, scopes: [], tokens: 0, apply })
       return { call, request }
@@ -96,7 +97,7 @@ function rig(maxNanoUsd: number) {
     end(call: Call, costNanoUsd: bigint | null, isOwed = true) {
       const settlement = { call, costNanoUsd, isOwed } as Settlement
       charging.settled!(settlement)
-      call.limitReservation?.release(0, settlement.charge?.nanoUsd ?? 0)
+      call.taken.reservation?.release(0, settlement.charge?.nanoUsd ?? 0)
       return settlement.charge
     },
   }
@@ -152,7 +153,7 @@ describe('what is reserved', () => {
     counted.end(call, null)
     expect(counted.left()).toBe(1e12 - 2e9)
     const allow = { prices: null, general: { budget_unknown_price: 'allow' } }
-    expect(rig(10).call(allow).call.reserved?.nanoUsd).toBe(1)
+    expect(rig(10).call(allow).call.taken.reserved?.nanoUsd).toBe(1)
     expect(() => rig(0).call(allow)).toThrow('refused: budget')
   })
 
@@ -177,7 +178,7 @@ describe('what is charged', () => {
   test('what no reservation was made for counts at its end', () => {
     const { left, end } = rig(10_000)
     expect(left()).toBe(10_000)
-    const call = { model: 'm', models: {} } as unknown as Call
+    const call = { model: 'm', models: {}, taken: {} } as unknown as Call
     const charge = end(call, 12_000n)
     expect([left(), charge?.nanoUsd]).toEqual([-2000, 12_000])
   })

@@ -85,7 +85,7 @@ function reserve(
   if (money.length + scopes.length === 0) return
   const taken = limiter.take(scopes.length === 0 ? money : [...scopes, ...money], tokens, nanoUsd)
   const admit = (verdict: LimitVerdict) => {
-    if (verdict.allowed && nanoUsd > 0) call.reserved = { budgets, nanoUsd, boundNanoUsd: nanoUsd }
+    if (verdict.allowed && nanoUsd > 0) call.taken.reserved = { budgets, nanoUsd, boundNanoUsd: nanoUsd }
     apply(verdict)
   }
   if (taken instanceof Promise) return taken.then(admit)
@@ -134,7 +134,7 @@ function fittedAmount(call: Call, bound: number | null, left: number): number | 
   }
   const cost = costAt(fits)!
   if (requestedTokens !== undefined && fits >= requestedTokens) return cost
-  call.budgetSetsMaximum = requestedTokens === undefined
+  call.taken.setsMaximum = requestedTokens === undefined
   lowerMaximum(call, fits)
   call.responseHeaders[`${call.models.settings.headerPrefix}-budget-max-tokens`] = String(fits)
   return cost
@@ -193,10 +193,11 @@ function unknownAmount(call: Call, { unknownPrice, reserveNanoUsd }: BudgetSetti
  * false = no budget has room for it. The prompts of a list are in the bound of the call.
  */
 export function reserveAttempt(limiter: Limiter, call: Call): boolean | Promise<boolean> {
-  const { reserved, owed, attempt, modelReservations, progress } = call
+  const { owed, attempt, progress, taken } = call
   if (attempt?.isSeries || owed.length === 0) return true
   const { model: attemptedModel } = progress
-  const request = attemptedModel === '' ? undefined : modelReservations?.find(one => one.model === attemptedModel)
+  const request = attemptedModel === '' ? undefined : taken.byModel?.find(one => one.model === attemptedModel)
+  const { reserved } = taken
   const ofCall = reserved ? reserveMore(limiter, call, reserved) : true
   if (!request) return ofCall
   const owedNanoUsd = reserved ? owedFor(call, reserved, attemptedModel) : 0
@@ -228,31 +229,28 @@ function reserveMore(limiter: Limiter, call: Call, reserved: BudgetReservation):
 }
 
 /** The budgets of the call's own model have reserved for all that it was sent, once another one is tried. */
-function scopesOfAttempt(
-  { modelReservations, progress: { model: attemptedModel } }: Call,
-  { budgets }: BudgetReservation,
-): readonly LimitScope[] {
-  const own = attemptedModel === '' ? undefined : modelReservations?.find(one => one.model === '')
+function scopesOfAttempt({ progress, taken }: Call, { budgets }: BudgetReservation): readonly LimitScope[] {
+  const own = progress.model === '' ? undefined : taken.byModel?.find(one => one.model === '')
   if (!own) return budgets.scopes
   return budgets.scopes.filter(scope => !own.scopes.some(one => one.id === scope.id))
 }
 
 /** Its end gives back what it has reserved: the cost of the call is counted by its first reservation. */
 function addReservation(call: Call, more: LimitReservation, nanoUsd: number): boolean {
-  const { limitReservation, reserved } = call
-  if (!limitReservation || !reserved) {
+  const { reservation, reserved } = call.taken
+  if (!reservation || !reserved) {
     more.release(0)
     return false
   }
-  call.reserved = { ...reserved, nanoUsd: reserved.nanoUsd + nanoUsd }
-  call.limitReservation = {
-    ...limitReservation,
+  call.taken.reserved = { ...reserved, nanoUsd: reserved.nanoUsd + nanoUsd }
+  call.taken.reservation = {
+    ...reservation,
     keep() {
-      limitReservation.keep()
+      reservation.keep()
       more.release(0)
     },
     release(tokensUsed, nanoUsdUsed, own) {
-      limitReservation.release(tokensUsed, nanoUsdUsed, own)
+      reservation.release(tokensUsed, nanoUsdUsed, own)
       more.release(0)
     },
   }

@@ -32,8 +32,8 @@ export async function admitModel(parts: ModelParts, call: Call, model: string): 
   const own = await parts.limits.ofCall(call)
   const scopes = scopesOf(parts, next)
   if (scopes.length === 0 && scopesOf(parts, own).length === 0) return undefined
-  const known = (call.modelReservations ??= [
-    { model: '', scopes: scopesOf(parts, own), nanoUsd: call.reserved?.nanoUsd ?? 0, taken: [] },
+  const known = (call.taken.byModel ??= [
+    { model: '', scopes: scopesOf(parts, own), nanoUsd: call.taken.reserved?.nanoUsd ?? 0, taken: [] },
   ])
   if (known.some(one => one.model === model)) return undefined
   const taken = new Set(known.flatMap(one => one.scopes.map(scope => scope.id)))
@@ -43,7 +43,7 @@ export async function admitModel(parts: ModelParts, call: Call, model: string): 
   if (nanoUsd === null) return unpriced(model)
   const more: ModelReservation = { model, scopes, nanoUsd, taken: [] }
   const refusal = await take(parts, call, { into: more, scopes: fresh, tokens: bodyTokens(call), nanoUsd })
-  if (!refusal) call.modelReservations = [...known, more]
+  if (!refusal) call.taken.byModel = [...known, more]
   return refusal
 }
 
@@ -69,13 +69,14 @@ async function measureForModel(limiter: Limiter, call: Call, scopes: readonly Li
   }
   await measureWhereTight(call, leftIn(limiter, budgets))
   const { costNanoUsdMax: cost } = call.bounds()
-  if (call.reserved && call.measuredInput && cost !== null)
-    call.reserved = { ...call.reserved, boundNanoUsd: Math.min(call.reserved.boundNanoUsd, Number(cost)) }
+  const { reserved } = call.taken
+  if (reserved && call.measuredInput && cost !== null)
+    call.taken.reserved = { ...reserved, boundNanoUsd: Math.min(reserved.boundNanoUsd, Number(cost)) }
 }
 
 /** What one request can cost at most; null = a price is not known, which the configuration refuses. */
 function boundOf(call: Call): number | null {
-  if (call.reserved) return call.reserved.boundNanoUsd
+  if (call.taken.reserved) return call.taken.reserved.boundNanoUsd
   const { costNanoUsdMax: cost } = call.bounds()
   if (cost !== null) return Number(cost > budgetNanoUsdMax ? budgetNanoUsdMax : cost)
   const { unknownPrice, reserveNanoUsd } = call.models.settings.budgets
@@ -126,7 +127,7 @@ export function reserveModelAttempt(
   call: Call,
   { taking, owed }: { taking: ModelReservation; owed: number },
 ): boolean | Promise<boolean> {
-  const more = owed + (call.reserved?.boundNanoUsd ?? 0) - taking.nanoUsd
+  const more = owed + (call.taken.reserved?.boundNanoUsd ?? 0) - taking.nanoUsd
   const budgets = taking.scopes.filter(scope => scope.budget)
   if (more <= 0 || budgets.length === 0) return true
   taking.nanoUsd += more
@@ -147,7 +148,7 @@ export function chargeByModel(
   const note = ({ id, budget }: LimitScope, cost: number) =>
     budget && amounts.set(id, { scope: id, startMs: budget.startMs, nanoUsd: cost })
   for (const scope of scopes) note(scope, nanoUsd)
-  for (const { model, scopes: ofModel, nanoUsd: reserved } of settlement.call.modelReservations!) {
+  for (const { model, scopes: ofModel, nanoUsd: reserved } of settlement.call.taken.byModel!) {
     const used = settlement.usedByModel?.get(model)
     const cost = used ? (used.costNanoUsd === null ? reserved : Number(used.costNanoUsd)) : 0
     for (const id of new Set(ofModel.map(scope => scope.id))) {
