@@ -251,7 +251,7 @@ export interface Call extends ReceivedCall {
   replaceBody(body: JsonBody): void
   /** Input tokens of the body: estimated once, when they are first asked for. */
   estimatedInputTokens(): number
-  /** What that was; undefined = nobody has asked yet. */
+  /** What that was; undefined = it was not asked for yet. */
   readonly knownInputTokens: number | undefined
   /** Not before candidates and fallbacks are set. `maxOutputTokens`: as if a chat asked for so many at most. */
   bounds(maxOutputTokens?: number): CallBounds

@@ -66,8 +66,8 @@ export interface ObjectCall extends CallOptions {
   /** Of a JSON body; absent = 1 MiB. */
   readonly bodyBytesMax?: number
   /**
-   * The work, once the call is admitted; it may still say which model it is about. The call is settled when it resolves, or with its error; after `settleAfter`,
-   * when that promise resolves.
+   * The work, once the call is admitted; it may still say which model it is about. The call is settled when it
+   * resolves, or with its error; after `settleAfter`, when that promise resolves.
    */
   work(call: CallInAdmission, settleAfter: (ended: Promise<Outcome>) => void): Promise<Answer>
 }
