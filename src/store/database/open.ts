@@ -189,9 +189,9 @@ export interface ServerState {
 
 /**
  * Reads the state. `clock` learns the time of Postgres. Rejects when it does not answer. An SQLite file that cannot be
- * written says so to each writer; it is identified by its inode, which `mv` changes. Postgres is identified by the start
- * of its server, which every restore of a server or a disk brings, and by the files of a table and of its key, which a
- * restored dump makes anew, the key after the rows.
+ * written says so to each writer; it is identified by its inode, which `mv` changes. Postgres is identified by the
+ * start of its server, which every restore of a server or a disk brings, and by the files of a table and of its key,
+ * which a restored dump makes anew, the key after the rows.
  */
 export async function serverState({ kind, sql, openedFile }: Database, clock: SharedClock): Promise<ServerState> {
   if (kind === 'sqlite') {

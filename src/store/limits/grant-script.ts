@@ -72,8 +72,8 @@ type CounterState = readonly [CounterKind, number, number, number, number, numbe
 /**
  * A counter in an exchange: `[kind, limit, kept, wanted ahead, eager ms, running or '[age, amount, ...]']`; of money
  * also the process, what it has settled, what others have, as the database says: `[process, amount, ...]`, 0 = as told
- * before; the generation in which the database was read, 0 = it is not known to be new; and which database it was, empty
- * = it is not known.
+ * before; the generation in which the database was read, 0 = it is not known to be new; and which database it was,
+ * empty = it is not known.
  */
 export type CounterReport =
   | CounterState
