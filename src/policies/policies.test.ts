@@ -29,7 +29,6 @@ function callOf(changes: Record<string, unknown> = {}): Call {
     candidates: [],
     responseHeaders: {},
     taken: {},
-    limitReservation: undefined,
     countedTokens: 0,
     ...changes,
   } as unknown as Call

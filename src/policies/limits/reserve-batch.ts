@@ -26,8 +26,8 @@ interface BatchPlan {
 }
 
 /**
- * Sets `call.batch`. Throws `budget-exceeded`, and `invalid-request` for a file whose requests were not counted, and
- * for a model without a price of batches where the configuration refuses these.
+ * Sets `TakenLimits.batch`. Throws `budget-exceeded`, and `invalid-request` for a file whose requests were not counted,
+ * and for a model without a price of batches where the configuration refuses these.
  */
 export async function reserveBatch(parts: BatchParts, call: Call, batch: StartedBatch): Promise<void> {
   const plans = await plansOf(parts, call, batch)
