@@ -55,6 +55,16 @@ test.each(['docs/threats.md', 'docs/faults.md'])('each row of %s has a case, a p
   expect(rows.flatMap(row => testsOf(row[2]!)).flatMap(problem)).toEqual([])
 })
 
+/** More rows are a sign that names do not lead to where things are. */
+const placesMax = 60
+
+test('the table of places in ARCHITECTURE.md has what names do not say', () => {
+  const [, places] = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8').split('## Where to look')
+  const rows = places!.split('\n').filter(line => line.startsWith('| ') && !line.startsWith('| question'))
+  expect(rows.length).toBeGreaterThan(40)
+  expect(rows.length).toBeLessThanOrEqual(placesMax)
+})
+
 test('each file that ARCHITECTURE.md names exists', () => {
   const missing: string[] = []
   for (const line of readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8').split('\n')) {
