@@ -39,6 +39,8 @@ interface LimitsOptions {
   /** Names the installation in a Redis that others may use, too. */
   readonly installation: string
   readonly database: Database
+  /** Says which database answers, now and later. */
+  readonly names: { follow(listener: (name: string) => void): void }
   /** By which periods of budgets begin on all replicas. */
   readonly sharedClock: Clock
   readonly ledger: JournalledLedger
@@ -48,7 +50,7 @@ interface LimitsOptions {
 
 /** Never rejects: an unreachable Redis does not prevent the start. */
 export async function openLimits(options: LimitsOptions): Promise<Limits> {
-  const { redisUrl, database, ledger, logger, sharedClock } = options
+  const { redisUrl, database, names, ledger, logger, sharedClock } = options
   const spendWriter = randomBytes(9).toString('base64url')
   let listener: (alert: SoftBudgetAlert) => void = () => {}
   const budgets = new BudgetCounters({
@@ -58,11 +60,16 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
       void notifyOnce({ scope, spentNanoUsd }, { database, logger, notify: alert => listener(alert) }),
   })
   const redis = redisUrl === undefined ? undefined : await openRedis(redisUrl, budgets, options)
+  const survey = createBudgetSurvey({ database, clock: sharedClock })
+  names.follow(name => {
+    budgets.nameDatabase(name)
+    survey.changed()
+  })
   return {
     limiter: redis ?? new MemoryLimiter(tickClock, budgets),
     redis,
     spendWriter,
-    survey: createBudgetSurvey({ database, clock: sharedClock }),
+    survey,
     onSoftBudget: newListener => void (listener = newListener),
   }
 }

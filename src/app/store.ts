@@ -146,13 +146,8 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
     ? await claimSingleReplica(options.databaseUrl, { reportHeld, later: kept !== undefined })
     : undefined
   const sharedClock = new SharedClock(clock)
-  const opened = { database, kept, sharedClock }
-  let answering: string | undefined
-  let onDatabase = (identity: string): void => void (answering = identity)
-  const { installation, configured, keys, secrets } = await openKeys(options, logger, {
-    ...opened,
-    onDatabase: identity => onDatabase(identity),
-  })
+  const opened = { database, kept, sharedClock, names: databaseNames(logger) }
+  const { installation, configured, keys, secrets } = await openKeys(options, logger, opened)
   let stopped = false
   if (kept) void catchUp({ database, installation, logger }, () => stopped)
   const { tail, exchange } = openTail(options, installation)
@@ -165,11 +160,6 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
   const name = installation.sign('name in Redis').toString('hex', 0, installationNameBytes)
   const limits = await openLimits({ redisUrl, installation: name, ...opened, ledger, logger, withoutRedis })
   keys.followTenancy(() => limits.survey.changed())
-  if (answering !== undefined) limits.limiter.nameDatabase(answering)
-  onDatabase = identity => {
-    limits.limiter.nameDatabase(identity)
-    limits.survey.changed()
-  }
   const troubleClaims =
     redisUrl === undefined ? undefined : createTroubleClaims({ redisUrl, installation: name, database, clock })
   const runLeases = redisUrl === undefined ? undefined : createRunLeases({ redisUrl, installation: name })
@@ -219,14 +209,31 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
   }
 }
 
-type TimedDatabase = OpenedDatabase & { readonly sharedClock: SharedClock }
+/** Passes on which database answers, as the poll sees it. */
+function databaseNames(logger: Logger) {
+  let present: string | null = null
+  let tell = (_name: string): void => {}
+  return {
+    seen(name: string | null): void {
+      if (name === null || name === present) return
+      if (present !== null) logger.warn('another database answers, or a restarted server: budgets are read again')
+      present = name
+      tell(name)
+    },
+    follow(listener: (name: string) => void): void {
+      tell = listener
+      if (present !== null) listener(present)
+    },
+  }
+}
+
+type TimedDatabase = OpenedDatabase & {
+  readonly sharedClock: SharedClock
+  readonly names: ReturnType<typeof databaseNames>
+}
 
 /** The installation's secrets, callers, and what was made by API: what one poll of the database follows. */
-async function openKeys(
-  options: ServeOptions,
-  logger: Logger,
-  { database, kept, sharedClock, onDatabase }: TimedDatabase & { onDatabase(identity: string): void },
-) {
+async function openKeys(options: ServeOptions, logger: Logger, { database, kept, sharedClock, names }: TimedDatabase) {
   const given = { masterKey: options.masterKey, pepper: options.keyPepper }
   const installation = kept
     ? restoreInstallation(database, given, kept.installation)
@@ -237,7 +244,6 @@ async function openKeys(
     database.kind === 'postgres' ? keepsKnownKeys(options, { installation, configured, logger }) : undefined
   let answersSinceMs: number | undefined = -Infinity
   let takesChanges = true
-  let identity: string | null = null
   let directory: KeyCache | undefined
   const changed = (subjects: readonly string[], revision?: number) => directory?.changed(subjects, revision)
   const { tenancy, tenants } = openTenancy({ database, sharedClock }, changed)
@@ -261,7 +267,7 @@ async function openKeys(
     restored: kept && { snapshot: kept.keys, ageMs: clock.epochMs() - kept.savedAtMs },
     polled: keepKnown && (() => directory && keepKnown(directory)),
     async changesSince(revision) {
-      const [changes, { isReadOnly, identity: now }] = await Promise.all([
+      const [changes, { isReadOnly, identity }] = await Promise.all([
         changesSince(database, revision),
         serverState(database, sharedClock),
         followMasterKey(installation, logger),
@@ -269,10 +275,7 @@ async function openKeys(
       ])
       if (isReadOnly === takesChanges) logReadOnly(logger, isReadOnly)
       takesChanges = !isReadOnly
-      if (now !== null && now !== identity) {
-        if (identity !== null) logger.warn('another database answers, or a restarted server: budgets are read again')
-        onDatabase((identity = now))
-      }
+      names.seen(identity)
       return changes
     },
     reportReachable(now, reason) {

@@ -112,7 +112,6 @@ describe('rate limit', () => {
   ) {
     const asked: { scopes: readonly LimitScope[]; tokens: number }[] = []
     const limiter: Limiter = {
-      nameDatabase() {},
       prepare: () => undefined,
       refresh: () => undefined,
       budgetLeft: () => Infinity,

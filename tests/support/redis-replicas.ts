@@ -32,6 +32,7 @@ export async function emptied(admin: RedisClient): Promise<void> {
 /** One gateway as far as limits are concerned. */
 export interface Replica {
   readonly limiter: RedisLimiter
+  readonly budgets: BudgetCounters
   readonly changes: (boolean | string)[]
   readonly wire: TcpProxy
   take(limits: readonly LimitScope[], tokens?: number, nanoUsd?: number): Promise<LimitVerdict>
@@ -54,17 +55,18 @@ export const openReplica =
     const wire = await startTcpProxy(there.hostname, Number(there.port || 6379), { roundTripMs })
     if (there.port !== '1') there.host = `127.0.0.1:${wire.port}`
     const changes: (boolean | string)[] = []
+    const budgets = new BudgetCounters({ spend, clock: systemClock })
     const limiter = new RedisLimiter({
       url: there.href,
       installation: installationName,
-      budgets: new BudgetCounters({ spend, clock: systemClock }),
+      budgets,
       withoutRedis: () => withoutRedis,
       reportReachable: (now, reason) => changes.push(now || reason!),
     })
     opened.push(limiter, wire)
     await limiter.start()
     const take: Replica['take'] = async (limits, tokens = 0, nanoUsd = 0) => limiter.take(limits, tokens, nanoUsd)
-    return { limiter, changes, wire, take }
+    return { limiter, budgets, changes, wire, take }
   }
 
 /** Three of them that know of each other. */

@@ -127,11 +127,6 @@ export interface Limiter {
   charge(amounts: readonly BudgetAmount[], returned?: readonly BudgetAmount[]): void
   /** The database has changed by these: reservations of batches that never began came back. */
   stored(amounts: readonly StoredAmount[]): void
-  /**
-   * Names the database that answers, by any text. Where it is another one than before, which may know less, what was
-   * spent is read again, and nothing of before counts.
-   */
-  nameDatabase(database: string): void
   /** It is not known whether amounts of this process were stored: they are read again with the next use. */
   recount(scopes: readonly LimitScope[]): void
 }

@@ -358,7 +358,7 @@ export class BudgetCounters {
       counter.learn(amounts, isReplaced)
       counter.readMs = fromMs
       counter.loadedMs = clock.monotonicMs()
-      if (isReplaced) this.onReread(counter)
+      if (isReplaced && this.#counters.get(counter.scope) === counter) this.onReread(counter)
       return
     }
   }

@@ -127,7 +127,7 @@ describe.if(url !== undefined)('on Redis', () => {
     const all = await start()
     const scope = budgetOf(1000)
     const [one, two, three] = all.replicas as [Replica, Replica, Replica]
-    for (const { limiter } of all.replicas) limiter.nameDatabase('first')
+    for (const { budgets } of all.replicas) budgets.nameDatabase('first')
     all.settle(0, await takeAt(one, scope, 300), [scope], 300)
     all.ledger.store()
     const restore = all.ledger.backUp()
@@ -138,7 +138,7 @@ describe.if(url !== undefined)('on Redis', () => {
     all.settle(1, await takeAt(two, scope, 50), [scope], 50)
     restore()
     all.ledger.store()
-    for (const { limiter } of all.replicas) limiter.nameDatabase('restored')
+    for (const { budgets } of all.replicas) budgets.nameDatabase('restored')
     expect(all.ledger.sum(scope)).toBe(350)
     for (const { limiter } of [one, two, three]) {
       await until(async () => {

@@ -202,12 +202,6 @@ export class Counter {
     return isCovered
   }
 
-  /** Its budget was read in another database than before. */
-  databaseReplaced(): void {
-    this.refusedUntilMs = 0
-    this.forgetOthers()
-  }
-
   /** Redis may have lost what other processes spent. */
   forgetOthers(): void {
     this.#reportedOthers = undefined

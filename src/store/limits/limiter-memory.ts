@@ -131,10 +131,6 @@ export class MemoryLimiter implements Limiter {
     for (const scope of scopes) this.#queue.wake(this.#budgets.find(scope))
   }
 
-  nameDatabase(database: string): void {
-    this.#budgets.nameDatabase(database)
-  }
-
   recount(scopes: readonly LimitScope[]): void {
     this.#budgets.recount(scopes)
   }

@@ -12,7 +12,7 @@ import type { TickTask } from '../../lib/end-of-tick.ts'
 import { Batch, WaitingCall } from './grant-batch.ts'
 import type { AnsweredCall } from './grant-batch.ts'
 import { hasBudget } from './budget-counters.ts'
-import type { BudgetCounter, BudgetCounters } from './budget-counters.ts'
+import type { BudgetCounters } from './budget-counters.ts'
 import type { CallNeed, Counter } from './grant-counter.ts'
 import { CounterTable } from './grant-counter-table.ts'
 import { GenerationState } from './grant-generation.ts'
@@ -77,7 +77,7 @@ export class RedisLimiter implements Limiter, TickTask {
     this.#link = new RedisLink(options)
     this.#keys = limitKeys(options.installation)
     this.#counters = new CounterTable(options.budgets, this.#keys)
-    options.budgets.onReread = budget => this.#reread(budget)
+    options.budgets.onReread = ({ latest }) => this.#reportBudgets([latest])
   }
 
   /** false = Redis is away: what is held decides, then the configuration. */
@@ -180,26 +180,16 @@ export class RedisLimiter implements Limiter, TickTask {
     this.#reportBudgets(this.#options.budgets.stored(amounts))
   }
 
-  nameDatabase(database: string): void {
-    this.#options.budgets.nameDatabase(database)
-  }
-
   recount(scopes: readonly LimitScope[]): void {
     this.#options.budgets.recount(scopes)
-  }
-
-  /** Redis forgets what it was told of a budget before the database was replaced. */
-  #reread(budget: BudgetCounter): void {
-    const counter = this.#counters.budget(budget)
-    if (!counter) return
-    counter.databaseReplaced()
-    this.#report(counter)
   }
 
   /** Reports what this process knows of budgets in use. */
   #reportBudgets(scopes: readonly LimitScope[]): void {
     for (const counter of this.#counters.of(scopes, performance.now())) {
       counter.isChanged = true
+      // There may be room again.
+      counter.refusedUntilMs = 0
       this.#report(counter)
     }
   }

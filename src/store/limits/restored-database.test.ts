@@ -58,6 +58,7 @@ for (const { name, url } of servers)
         database,
         ledger,
         limiter,
+        counters,
         scope,
         place,
         identity: async () => (await serverState(database, shared)).identity,
@@ -74,14 +75,14 @@ for (const { name, url } of servers)
     }
 
     test('what was spent after the backup counts no more, what is spent after the restore does', async () => {
-      const { database, ledger, limiter, scope, place, identity, spend, shown } = await open()
+      const { database, ledger, limiter, counters, scope, place, identity, spend, shown } = await open()
       await spend(300)
       await ledger.flush()
       const restore = await backUp(database, place.databaseUrl)
       await spend(600)
       await ledger.flush()
       const before = (await identity())!
-      limiter.nameDatabase(before)
+      counters.nameDatabase(before)
       expect([await shown(), await identity()]).toEqual([900, before])
       expect(await limiter.take([scope], 0, 101)).toMatchObject({ allowed: false })
       await restore()
@@ -90,7 +91,7 @@ for (const { name, url } of servers)
         const now = await identity().catch(() => null)
         return now !== null && now !== before
       })
-      limiter.nameDatabase((await identity())!)
+      counters.nameDatabase((await identity())!)
       expect(await shown()).toBe(300)
       await spend(500)
       expect(await shown()).toBe(800)
@@ -102,20 +103,20 @@ for (const { name, url } of servers)
     })
 
     test('under calls without a pause what was spent before is gone at once, and the rest is exact in the end', async () => {
-      const { database, ledger, limiter, scope, place, identity, spend, shown } = await open()
+      const { database, ledger, limiter, counters, scope, place, identity, spend, shown } = await open()
       await spend(100)
       await ledger.flush()
       const restore = await backUp(database, place.databaseUrl)
       for (let times = 0; times < 8; times++) await spend(100)
       await ledger.flush()
       const before = (await identity())!
-      limiter.nameDatabase(before)
+      counters.nameDatabase(before)
       await restore()
       await until(async () => {
         const now = await identity().catch(() => null)
         return now !== null && now !== before
       })
-      limiter.nameDatabase((await identity())!)
+      counters.nameDatabase((await identity())!)
       let after = 0
       const reading = shown()
       for (; after < 200; after++) {
