@@ -18,4 +18,22 @@ export const equivalents: readonly {
     change: '> -> >=',
     reason: 'of two equal costs either is the higher one',
   },
+  {
+    file: 'src/pipeline/settlement/usage.ts',
+    code: 'if (others.length === 0) return first',
+    change: 'if (others.length === 0) never',
+    reason: 'the sum of one is that one; the line saves a copy',
+  },
+  {
+    file: 'src/pipeline/settlement/served-tier.ts',
+    code: 'if (!variant) return false',
+    change: 'return false emptied',
+    reason: 'undefined is no discount either',
+  },
+  {
+    file: 'src/pipeline/settlement/served-tier.ts',
+    code: 'if (serviceTier === served?.serviceTier && speed === served?.speed && region === served?.region) return usage',
+    change: 'if (serviceTier === served?.serviceTier && speed === served?.speed && region === served?.region) never',
+    reason: 'the copy has the same values',
+  },
 ]

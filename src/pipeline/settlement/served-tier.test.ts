@@ -71,6 +71,31 @@ const cases: [string, Given, Served | undefined][] = [
     },
     { serviceTier: 'scale', region: 'us' },
   ],
+  [
+    'a wish for what costs as much',
+    {
+      body: { service_tier: 'same', inference_geo: 'here' },
+      prices: { input: 10n, variants: { same: { input: 10n } }, regionPercent: { here: 100 } },
+    },
+    { serviceTier: 'same', region: 'here' },
+  ],
+  [
+    'no wish for a place that is cheaper by one percent, or a speed at some hours',
+    {
+      body: { speed: 'slow', inference_geo: 'there' },
+      prices: {
+        input: 10n,
+        regionPercent: { there: 99 },
+        hours: [{ prices: { input: 10n, variants: { slow: { input: 9n } } } }] as never,
+      },
+    },
+    undefined,
+  ],
+  [
+    'a wish for what has no price for one of the two',
+    { body: { speed: 'fast' }, prices: { input: 10n, variants: { fast: { output: 1n } } } },
+    { speed: 'fast' },
+  ],
   ['a wish for nothing in particular', { body: { service_tier: 'auto' } }, undefined],
   ['a wish that was left out of the request', { body: { service_tier: 'flex' }, dropped: ['service_tier'] }, undefined],
   [

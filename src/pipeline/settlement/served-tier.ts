@@ -32,6 +32,9 @@ export function withServed({ body }: Pick<Call, 'body'>, attempt: ServedAttempt,
 /** Tiers that are cheaper at every vendor that has them (OpenAI, Gemini, Bedrock, Groq: pages of prices, 2026-11). */
 const cheapTiers: ReadonlySet<string> = new Set(['batch', 'flex'])
 
+/** Of a place without a price of its own. */
+const listPercent = 100
+
 /** Whether a service costs less than the normal one at any time, by the prices of the deployment. */
 function isDiscount(name: keyof Served, value: string, prices: Prices | null | undefined): boolean {
   if (name === 'serviceTier' && cheapTiers.has(value)) return true
@@ -41,7 +44,7 @@ function isDiscount(name: keyof Served, value: string, prices: Prices | null | u
     ...(one.hours ?? []).map(hours => hours.prices),
   ])
   return all.some(one =>
-    name === 'region' ? (one.regionPercent?.[value] ?? 100) < 100 : isBelow(one.variants?.[value], one),
+    name === 'region' ? (one.regionPercent?.[value] ?? listPercent) < listPercent : isBelow(one.variants?.[value], one),
   )
 }
 

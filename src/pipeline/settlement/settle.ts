@@ -63,7 +63,7 @@ export function settler(parts: SettleParts): Settle {
       priceTerms: charged.priceTerms,
       costNanoUsd: charged.nanoUsd,
       costSource: source,
-      usedByModel: call.taken.byModel ? usedByModel(parts, call, { times, charged }) : undefined,
+      usedByModel: call.taken.byModel ? usedByModel(parts, call, times, charged.nanoUsd) : undefined,
       batchEnd: undefined,
       charge: undefined,
       ownUses: undefined,
@@ -107,12 +107,13 @@ function costOf(parts: SettleParts, owed: readonly Attempt[], times: RequestTime
 
 /**
  * What each model used, with the terms of the call: what is fixed for the call counts with the model that was asked
- * last.
+ * last. `total` = what the caller is charged.
  */
 function usedByModel(
   parts: SettleParts,
   call: Call,
-  { times, charged: { nanoUsd: total, priceTerms } }: { readonly times: RequestTimes; readonly charged: Charged },
+  times: RequestTimes,
+  total: bigint | null,
 ): ReadonlyMap<string, ModelUse> {
   const used = new Map<string, { tokens: number; list: bigint | null }>()
   for (const one of call.owed) {
@@ -123,8 +124,8 @@ function usedByModel(
       list: before.list === null || nanoUsd === null ? null : before.list + nanoUsd,
     })
   }
-  const terms = priceTerms === '' ? [] : termsOf(call)
-  const charged = (list: bigint | null) => (list === null || terms.length === 0 ? list : costUnder(terms, list))
+  const terms = termsOf(call).map(one => ({ ...one, fixedNanoUsd: 0n }))
+  const charged = (list: bigint | null) => (list === null ? null : costUnder(terms, list))
   const last = [...used.keys()].at(-1)
   let others: bigint | null = 0n
   return new Map(

@@ -4,7 +4,8 @@ import type { Operation } from '../../core/hub/operation.ts'
 import type { Usage, UsageSource } from '../../core/usage/usage.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
 import { bodyTokens } from '../../lib/tokens/body-tokens.ts'
-import { endRequest, oweRequest, usedTogether } from './usage.ts'
+import { endRequest, oweRequest, usedTogether, isSuccess, recordUnusableAnswer, recordUsage } from './usage.ts'
+import { GatewayError } from '../../core/errors.ts'
 
 interface Given {
   readonly usage?: Usage
@@ -48,6 +49,7 @@ function callOf(given: Given): RunningCall {
 
 const tokens = (inputTokens: number, outputTokens: number): Usage => ({ inputTokens, outputTokens })
 const input = 5
+const noText: Given = { body: { messages: [] }, usage: tokens(0, 0), answerCharacters: 40 }
 
 const reports: [string, Given, [number, number], UsageSource][] = [
   ['no text, no tokens', { usage: tokens(9, 0), answerCharacters: 0 }, [9, 0], 'upstream'],
@@ -62,6 +64,11 @@ const reports: [string, Given, [number, number], UsageSource][] = [
   ],
   ['none beside a text', { usage: tokens(9, 0), answerCharacters: 40 }, [9, 10], 'mixed'],
   ['nothing at all beside a text', { usage: tokens(0, 0), answerCharacters: 40 }, [input, 10], 'estimated'],
+  ['nothing at all, of a request without any text', noText, [0, 10], 'estimated'],
+  ['one token of input beside a text', { usage: tokens(1, 0), answerCharacters: 40 }, [1, 10], 'mixed'],
+  ['one token of output beside more of a text', { usage: tokens(0, 1), answerCharacters: 4 }, [input, 1], 'mixed'],
+  ['no input of one word', { ...noText, body: { prompt: 'word' }, usage: tokens(0, 10) }, [1, 10], 'mixed'],
+  ['nothing: it is estimated', { answerCharacters: 40 }, [input, 10], 'estimated'],
   ['no input', { usage: tokens(0, 10), answerCharacters: 40 }, [input, 10], 'mixed'],
   ['far fewer than the text has', { usage: tokens(9, 3), answerCharacters: 4000 }, [9, 1000], 'mixed'],
   [
@@ -140,4 +147,75 @@ test('what cannot be estimated is unknown, and counts its input in the limits', 
   const call = callOf({ operation: 'transcriptions', body: { prompt: 'one two three' }, status: 0 })
   oweRequest(call, true)
   expect(usedTogether(call.owed)).toMatchObject({ usage: undefined, usageSource: 'none', countedTokens: 3 })
+})
+
+test('requests that the same one has counted keep its word', () => {
+  const call = callOf({ usage: tokens(9, 20) })
+  endRequest(call, true)
+  Object.assign(call.attempt!, { status: 200, usage: tokens(1, 2), usageSource: 'upstream' })
+  oweRequest(call, true)
+  expect(usedTogether(call.owed)).toEqual({ usage: tokens(10, 22), usageSource: 'upstream', countedTokens: 32 })
+})
+
+test('a request of which nothing is known counts nothing where it has no text', () => {
+  const call = callOf({ operation: 'transcriptions', body: { n: 1 } })
+  oweRequest(call, true)
+  expect(usedTogether(call.owed)).toMatchObject({ usage: undefined, usageSource: 'none', countedTokens: 0 })
+})
+
+test('requests for a count of tokens count none in the limits, whatever they report', () => {
+  const call = callOf({ operation: 'count-tokens', usage: tokens(9, 1) })
+  oweRequest(call, true)
+  expect(usedTogether(call.owed)).toMatchObject({ usage: tokens(9, 1), countedTokens: 0 })
+})
+
+test('estimates count at least the input that was sent, reports what they say', () => {
+  const estimated = callOf({ usage: tokens(1, 1) })
+  estimated.attempt!.usageSource = 'estimated'
+  oweRequest(estimated, true)
+  const reported = callOf({ usage: tokens(1, 1) })
+  oweRequest(reported, true)
+  expect([estimated.owed[0]!.countedTokens, reported.owed[0]!.countedTokens]).toEqual([input, 2])
+})
+
+test('a report that has not come yet changes nothing', () => {
+  const call = callOf({ usage: tokens(9, 20) })
+  recordUsage(call, undefined)
+  expect(call.attempt).toMatchObject({ usage: tokens(9, 20), usageSource: 'upstream' })
+  const later = callOf({})
+  recordUsage(later, tokens(3, 4))
+  expect(later.attempt).toMatchObject({ usage: tokens(3, 4), usageSource: 'upstream' })
+})
+
+test('the usage that an attempt has wins over that of its stream, and an estimate is not compared again', () => {
+  const relay = { complete: true, contentCharacters: 4, contentEvents: 1, usage: tokens(1, 1) }
+  const both = callOf({ usage: tokens(9, 20), relay })
+  oweRequest(both, true)
+  expect(both.owed[0]!.usage).toEqual(tokens(9, 20))
+  const estimated = callOf({ usage: tokens(0, 0), answerCharacters: 40 })
+  estimated.attempt!.usageSource = 'estimated'
+  oweRequest(estimated, true)
+  expect(estimated.owed[0]).toMatchObject({ usage: tokens(0, 0), usageSource: 'estimated' })
+})
+
+test('an unusable answer owes what its error reports, else its text', () => {
+  const body = Buffer.from(JSON.stringify({ choices: [{ message: { content: '12345678' } }] }))
+  const reported = callOf({})
+  recordUnusableAnswer(reported, body, new GatewayError('upstream-broken', 'no').withUsage(tokens(9, 20)))
+  expect(reported.attempt).toMatchObject({ usage: tokens(9, 20), answerCharacters: 8 })
+  const silent = callOf({})
+  recordUnusableAnswer(silent, body, new Error('no'))
+  expect(silent.attempt).toMatchObject({ usage: undefined, answerCharacters: 8 })
+})
+
+test('a success is 2xx', () => {
+  expect([199, 200, 299, 300].map(isSuccess)).toEqual([false, true, true, false])
+})
+
+test('without an attempt nothing is owed', () => {
+  const call = callOf({})
+  call.attempt = undefined
+  endRequest(call, true)
+  oweRequest(call, true)
+  expect([call.owed, call.attempt]).toEqual([[], undefined])
 })

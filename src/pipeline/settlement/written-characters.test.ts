@@ -49,3 +49,17 @@ test('what the model wrote is counted in every dialect, and nothing else', () =>
   expect(writtenCharacters('no JSON')).toBeUndefined()
   expect(writtenCharacters(new Uint8Array(300_000))).toBeUndefined()
 })
+
+test('answers of more than 256 KiB are not read', () => {
+  const around = JSON.stringify({ text: '' }).length
+  const textOf = (bytes: number) => JSON.stringify({ text: 'x'.repeat(bytes - around) })
+  expect(writtenCharacters(textOf(256 * 1024))).toBe(256 * 1024 - around)
+  expect(writtenCharacters(textOf(256 * 1024 + 1))).toBeUndefined()
+})
+
+test('what a tool of the upstream found, and what stands beside the text, is not written by the model', () => {
+  const found = { type: 'web_search_tool_result', content: [{ text: '123456789' }] }
+  expect(writtenCharacters(JSON.stringify({ content: [found, { type: 'text', text: '12' }] }))).toBe(2)
+  expect(writtenCharacters(JSON.stringify({ content: [{ type: 7, text: '12' }, null, 5] }))).toBe(2)
+  expect(writtenCharacters(JSON.stringify({ text: '12', usage: { text: '345' }, logprobs: { content: '6' } }))).toBe(2)
+})
