@@ -36,4 +36,10 @@ export const equivalents: readonly {
     change: 'if (serviceTier === served?.serviceTier && speed === served?.speed && region === served?.region) never',
     reason: 'the copy has the same values',
   },
+  {
+    file: 'src/core/dialects/call-signature.ts',
+    code: 'if (!bytes.includes(needle)) return body',
+    change: 'if (!bytes.includes(needle)) never',
+    reason: 'without the needle nothing is changed; the line saves the reading',
+  },
 ]

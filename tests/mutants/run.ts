@@ -31,7 +31,9 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const [room] = positionals
-const sources = room ? [...new Glob(`src/${room}/**/*.ts`).scanSync(root)].sort() : []
+/** A folder, or one file. */
+const found = room?.endsWith('.ts') ? `src/${room.slice(0, -'.ts'.length)}{,.test}.ts` : `src/${room}/**/*.ts`
+const sources = room ? [...new Glob(found).scanSync(root)].sort() : []
 const isTest = (file: string): boolean => file.endsWith('.test.ts')
 const tests = [
   ...sources.filter(file => isTest(file) && !file.endsWith('.timing.test.ts')),
@@ -39,7 +41,7 @@ const tests = [
 ]
 const count = Number(values.count)
 if (tests.length === 0 || !(count > 0)) {
-  console.error('npm run mutants -- ROOM --count N --seed S: ROOM is a folder of src that has tests')
+  console.error('npm run mutants -- ROOM --count N --seed S: ROOM is a folder or a file of src that has tests')
   process.exit(1)
 }
 

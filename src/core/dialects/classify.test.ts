@@ -1,7 +1,7 @@
 /** One classifier for all errors of upstreams: the words of each host, in whatever place and shape they stand. */
 import { describe, expect, test } from 'bun:test'
 import { hostRefusals } from '../../../rules/host-refusals.ts'
-import { classify, failureOfBody, namedError } from './classify.ts'
+import { classify, failureOfBody, frameworkError, namedError } from './classify.ts'
 
 const kinds = {
   'too-long': 'context-too-long',
@@ -223,4 +223,56 @@ test('an answer that says nothing of an error names none', () => {
   expect(classify({ host: 'minimax', body: { base_resp: { status_code: 1008, status_msg: 'no' } } }).kind).toBe(
     'upstream-credentials',
   )
+})
+
+test('a framework error stands where an answer was due, and says nothing where there is none', () => {
+  expect(frameworkError({ detail: 'no' })).toMatchObject({ kind: 'upstream-failed', message: 'no' })
+  expect(frameworkError({ choices: [] })).toBeUndefined()
+})
+
+test('the error that a body names is read in the list around it, too', () => {
+  expect(namedError([{ error: { message: 'no' } }])?.message).toBe('no')
+  expect(namedError({ detail: 'no' })).toBeUndefined()
+})
+
+test('an error without words says what the upstream did', () => {
+  expect(classify({ host: '', status: 500, body: {} }).message).toBe('the upstream answered with the status 500')
+  expect(classify({ host: '', body: {} }).message).toBe('the upstream failed')
+})
+
+test("the gateway's own account is named where it cannot pay, and no code of it is given on", () => {
+  const fault = classify({ host: '', status: 402, body: { error: { message: 'pay', code: 'insufficient_quota' } } })
+  expect(fault).toEqual({
+    kind: 'upstream-credentials',
+    message: "the gateway's account at the upstream cannot pay: pay",
+  })
+})
+
+test('a failure that no word tells is what its reporter takes it for', () => {
+  expect(failureOfBody({ error: { message: 'no' } }, { kind: 'upstream-timeout' }).kind).toBe('upstream-timeout')
+  expect(failureOfBody({ error: { message: 'no', code: 429 } }, { kind: 'upstream-timeout' }).kind).toBe(
+    'upstream-rate-limited',
+  )
+  const error = failureOfBody({ error: { message: 'no' } }, { name: 'x' })
+  expect([error.code, error.reported]).toEqual(['x', { body: { error: { message: 'no' } }, name: 'x' }])
+})
+
+test('a filter keeps a code that clients know', () => {
+  const codeOf = (code: string) => classify({ host: '', status: 400, body: { error: { code, message: 'flagged' } } })
+  expect(codeOf('content_filter')).toMatchObject({ kind: 'content-policy', code: 'content_filter' })
+  expect(codeOf('data_inspection_failed').code).toBeUndefined()
+})
+
+test('a wait that the upstream asks for is told, of every kind of failure', () => {
+  const details = [{ retryDelay: '7s' }]
+  const waitOf = (code: number | string) => classify({ host: '', body: { error: { code, message: 'no', details } } })
+  expect(waitOf(429)).toMatchObject({ kind: 'upstream-rate-limited', retryAfterMs: 7000 })
+  expect(waitOf(402)).toMatchObject({ kind: 'upstream-credentials', retryAfterMs: 7000 })
+  expect('retryAfterMs' in classify({ host: '', body: { error: { code: 429 } } })).toBe(false)
+})
+
+test('a refusal keeps its status below 500, and is a 400 otherwise', () => {
+  const statusOf = (status: number) =>
+    classify({ host: 'custom_openai', status, body: { error: { message: 'acme/m is not a multimodal model' } } }).status
+  expect([statusOf(499), statusOf(500)]).toEqual([499, 400])
 })

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'bun:test'
-import { endingOf, geminiFinishReason, openaiFinishReasons, withCalls } from './finish-reasons.ts'
+import {
+  cohereFinishReasons,
+  endingOf,
+  geminiFinishReason,
+  geminiFinishReasons,
+  openaiFinishReasons,
+  withCalls,
+} from './finish-reasons.ts'
 
 describe('the meaning of a finish word', () => {
   test.each([
@@ -38,4 +45,20 @@ test("Gemini's default value is no finish reason", () => {
   expect(geminiFinishReason({ finishReason: 'FINISH_REASON_UNSPECIFIED' })).toBe('')
   expect(geminiFinishReason({})).toBe('')
   expect(geminiFinishReason({ finishReason: 'NO_IMAGE' })).toBe('NO_IMAGE')
+})
+
+test('a failure is told by its word, and by what the upstream says beside it', () => {
+  expect(endingOf(openaiFinishReasons, 'abort')).toMatchObject({
+    message: 'the upstream broke off its answer (abort)',
+    kind: 'upstream-failed',
+  })
+  expect(endingOf(openaiFinishReasons, 'sleepy')).toMatchObject({
+    message: 'the upstream ended its answer for a reason that is not known here (sleepy)',
+  })
+  expect(endingOf(openaiFinishReasons, 'abort', 'too many requests')).toMatchObject({
+    message: 'the upstream broke off its answer (abort): too many requests',
+    code: 'abort',
+  })
+  expect(endingOf(cohereFinishReasons, 'TIMEOUT')).toMatchObject({ kind: 'upstream-timeout' })
+  expect(endingOf(geminiFinishReasons, 'PUP_LIMITED_DISABLED', 'x')).toMatchObject({ kind: 'upstream-credentials' })
 })
