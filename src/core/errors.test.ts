@@ -70,7 +70,9 @@ test('each kind of failure has the status that clients are promised', () => {
 })
 
 test('another deployment is asked after failures of an upstream but its refusals, and where a model is blocked', () => {
-  const elsewhere = Object.keys(faults).filter(kind => new GatewayError(kind as FaultKind, 'no').retry === 'other-target')
+  const elsewhere = Object.keys(faults).filter(
+    kind => new GatewayError(kind as FaultKind, 'no').retry === 'other-target',
+  )
   const ofUpstreams = Object.keys(faults).filter(kind => kind.startsWith('upstream-') && kind !== 'upstream-refused')
   expect(elsewhere.sort()).toEqual(['model-blocked', ...ofUpstreams].sort())
 })

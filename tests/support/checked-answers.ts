@@ -32,8 +32,7 @@ async function wrapEndpoints(): Promise<void> {
 }
 
 /** A stored response is what an upstream has answered. */
-const isOurs = ({ doc }: Endpoint): boolean =>
-  doc.success !== undefined && !doc.callsModel && doc.tag !== 'Responses'
+const isOurs = ({ doc }: Endpoint): boolean => doc.success !== undefined && !doc.callsModel && doc.tag !== 'Responses'
 
 function wrap(endpoint: Endpoint, check: ApiDocumentCheck): void {
   const handle = endpoint.handle.bind(endpoint)

@@ -1,6 +1,6 @@
 /** What calls are settled with: who is charged what, by which terms, and what is reported to whom. */
 import { describe, expect, test } from 'bun:test'
-import type { Attempt, Call, Settlement } from '../../core/call.ts'
+import type { Attempt, RunningCall, Settlement } from '../../core/call.ts'
 import type { EndedCall } from '../../core/endpoint.ts'
 import type { Usage, UsageSource } from '../../core/usage/usage.ts'
 import { AttemptRecord } from '../attempt-record.ts'
@@ -64,12 +64,13 @@ function settled(
     progress: { attempts: more.attempts ?? owed.length },
     startedMs: 100,
     startedAtMs: 5000,
+    taken: {},
     owed: attempts,
     attempt: attempts.at(-1),
     upload: { close: () => void done.push('upload closed') },
     releaseBody: () => void done.push('body released'),
     ...more.call,
-  } as unknown as Call
+  } as unknown as RunningCall
   settler(parts)(call, (more.outcome ?? 'success') as never, 200, undefined)
   return { settlement: told[0]!, unpriced, order, done, call }
 }
@@ -164,7 +165,7 @@ describe('the cost of a call', () => {
 
 describe('what each model of a call used', () => {
   const byModel = (owed: readonly Owed[], given?: object) => {
-    const { settlement } = settled(owed, { call: { modelReservations: [] }, ...(given && { terms: given }) })
+    const { settlement } = settled(owed, { call: { taken: { byModel: [] } }, ...(given && { terms: given }) })
     return Object.fromEntries(settlement.usedByModel!)
   }
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import type { Attempt, RunningCall } from '../../core/call.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
+import { bodyTokens } from '../../lib/tokens/body-tokens.ts'
 import { AttemptRecord } from '../attempt-record.ts'
 import {
   estimatedUsage,
@@ -35,9 +36,9 @@ function callOf({ operation = 'chat', body = words, request = {}, kind = 'chat',
   return {
     operation,
     stream: false,
-    budgetSetsMaximum: false,
+    taken: {},
     body: JsonBody.read(jsonOf(body)),
-    estimatedInputTokens: -1,
+    estimatedInputTokens: () => bodyTokens(JsonBody.read(jsonOf(body))),
     input: () => {
       if (request === null) throw new Error('the hub has no words for it')
       return { kind, request }
@@ -93,7 +94,7 @@ describe('the output of an answer', () => {
   })
 
   test('is bounded by a maximum that a budget has set, but not raised to it', () => {
-    const call = { budgetSetsMaximum: true }
+    const call = { taken: { setsMaximum: true } }
     expect(outputOf({ call, request: { maxOutputTokens: 30 } })).toBe(30)
     expect(outputOf({ call, request: { maxOutputTokens: 90_000 } })).toBe(1024)
     expect(outputOf({ request: { maxOutputTokens: 90_000 } })).toBe(90_000)
@@ -129,7 +130,7 @@ describe('the input of a request', () => {
   })
 
   test('is not read again from the bytes of the client', () => {
-    const call = callOf({ call: { estimatedInputTokens: 2 } })
+    const call = callOf({ call: { estimatedInputTokens: () => 2 } })
     call.attempt = Object.assign(new AttemptRecord(call.attempt!.deployment, ''), { body: [call.body!.bytes] })
     expect(sentInput(call)).toBe(2)
   })
