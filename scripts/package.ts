@@ -1,7 +1,7 @@
 /**
  * `npm run package [-- DIR]`: the package that is installed where the gateway runs, in DIR (`build/package`). It holds
  * the program as one bundle with all that it imports, the built pages, its launcher and its documents, and depends on
- * Bun alone: an installation has 125 MB at most, of which Bun is 107. `npm pack` in DIR makes one file of it.
+ * Bun alone: an installation has 130 MB at most, of which Bun is 107. `npm pack` in DIR makes one file of it.
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'

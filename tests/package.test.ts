@@ -22,7 +22,7 @@ const folder = join(installed, 'node_modules/modelgate')
 const launcher = join(folder, 'bin/modelgate.mjs')
 const makeMsMax = 180_000
 /** The bar of an installation, Bun included. */
-const installedBytesMax = 125_000_000
+const installedBytesMax = 130_000_000
 
 beforeAll(() => {
   mkdirSync(folder, { recursive: true })
@@ -60,7 +60,7 @@ test('it holds the program, its launcher, its documents, and nothing else', () =
   for (const name of Object.keys(packageJson.dependencies)) if (name !== 'bun') expect(notes).toContain(`${name}\n`)
 })
 
-test('an installation has at most 125 MB and runs no script', () => {
+test('an installation has at most 130 MB and runs no script', () => {
   const { dependencies, scripts, bin } = readManifest()
   expect(dependencies).toEqual({ bun: packageJson.dependencies.bun })
   expect([scripts, bin]).toEqual([undefined, packageJson.bin])

@@ -90,6 +90,7 @@ if (left.length > 0)
 report()
 
 async function run(list: readonly string[], processes: number, began?: (pid: number) => void): Promise<FileResult[]> {
+  console.log(`${list.length} test files, ${processes} at a time; what fails is told when all have run`)
   const ran = await runTestFiles(list, { root, environment, atOnce: processes, ...(began && { began }) })
   runs.push(ran)
   if (ran.results.some(({ failed }) => failed > 0)) console.log(ran.output)

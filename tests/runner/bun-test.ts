@@ -7,6 +7,10 @@ import { join } from 'node:path'
 const testTimeoutMs = 60_000
 /** A run whose processes write nothing for so long hangs where no bound of a test reaches it. */
 const silenceMsMax = 400_000
+/** How often it is told how far the run has come. */
+const progressMs = 60_000
+/** As `bun test` heads what a file has printed. */
+const fileNames = /^(?:::group::)?\S+\.test\.ts:$/gm
 /** A failure is told in so many characters. */
 const failureLength = 260
 
@@ -60,8 +64,13 @@ export async function runTestFiles(files: readonly string[], options: RunOptions
     const timer = setInterval(() => {
       if (Date.now() - statSync(log).mtimeMs > silenceMsMax) child.kill('SIGKILL')
     }, 1000)
+    const progress = setInterval(() => {
+      const begun = new Set(readFileSync(log, 'utf8').match(fileNames))
+      console.log(`${begun.size} of ${files.length} files have run`)
+    }, progressMs)
     const code = await child.exited
     clearInterval(timer)
+    clearInterval(progress)
     const output = Bun.stripANSI(readFileSync(log, 'utf8'))
     const results = resultsOf(files, existsSync(report) ? readFileSync(report, 'utf8') : '', output)
     if (code !== 0 && results.every(({ failed }) => failed === 0)) results.push(untold(code, output))

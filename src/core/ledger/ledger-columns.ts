@@ -115,56 +115,84 @@ const usualColumns = {
       ({ call }) => call.id,
     ),
   ),
-  started_at_ms: begun(integer('Milliseconds since 1970.', ({ call }) => call.startedAtMs)),
+  started_at_ms: begun(integer('When it has begun, in milliseconds since 1970.', ({ call }) => call.startedAtMs)),
   route: begun(text('The path that was called.', ({ call }) => call.route)),
   operation: begun(text('What the model was asked to do.', ({ call }) => call.operation)),
-  outcome: text('How it ended.', end => end.outcome, { values: outcomes, interrupted: 'interrupted' }),
-  status: integer32('HTTP status; 499 = the client left first.', end => end.status, { interrupted: 500 }),
-  error_kind: textOrNull('Of an error.', ({ error }) => error?.kind, { interrupted: 'internal' }),
+  outcome: text('How the call has ended.', end => end.outcome, { values: outcomes, interrupted: 'interrupted' }),
+  status: integer32('The HTTP status; it is 499 where the client left first.', end => end.status, { interrupted: 500 }),
+  error_kind: textOrNull('The kind of error that it has ended with.', ({ error }) => error?.kind, {
+    interrupted: 'internal',
+  }),
   model: begun(text('The public name that was asked for.', ({ call }) => call.model)),
-  deployment_id: textOrNull('What answered, or failed last.', ({ call }) => call.attempt?.deployment?.id),
-  provider: textOrNull('Of the deployment.', ({ call }) => targetOf(call)?.provider.name),
-  upstream_model: textOrNull('Of the deployment.', ({ call }) => targetOf(call)?.model || null),
-  key_id: begun(text('The key that called.', ({ call }) => call.caller.key.id)),
-  key_alias: textOrNull('Of the key.', ({ call }) => call.caller.key.alias),
-  user_id: begun(textOrNull('Of the key.', ({ call }) => call.caller.key.userId)),
-  team_id: begun(textOrNull('Of the key.', ({ call }) => call.caller.key.teamId)),
-  end_user: textOrNull('`user` of the request.', ({ call }) => call.endUser || null),
-  stream: begun(boolean('Asked for as a stream.', ({ call }) => call.stream)),
+  deployment_id: textOrNull(
+    'The deployment that has answered, or failed last.',
+    ({ call }) => call.attempt?.deployment?.id,
+  ),
+  provider: textOrNull('The provider that the deployment has.', ({ call }) => targetOf(call)?.provider.name),
+  upstream_model: textOrNull(
+    'The name that the model has at its upstream.',
+    ({ call }) => targetOf(call)?.model || null,
+  ),
+  key_id: begun(text('The key that has made the call.', ({ call }) => call.caller.key.id)),
+  key_alias: textOrNull('The alias that the key has.', ({ call }) => call.caller.key.alias),
+  user_id: begun(textOrNull('The user that the key belongs to.', ({ call }) => call.caller.key.userId)),
+  team_id: begun(textOrNull('The team that the key belongs to.', ({ call }) => call.caller.key.teamId)),
+  end_user: textOrNull('The customer that `user` of the request names.', ({ call }) => call.endUser || null),
+  stream: begun(boolean('Whether a stream was asked for.', ({ call }) => call.stream)),
   input_tokens: estimated(
-    count('All of the input, cached tokens included.', usage => usage.inputTokens),
+    count('The tokens of all of the input, cached ones are included.', usage => usage.inputTokens),
     input => input.inputTokens,
   ),
-  output_tokens: count('All of the output, reasoning included.', usage => usage.outputTokens),
-  cached_input_tokens: count("Of the input: read from the provider's cache.", usage => usage.cachedInputTokens),
-  cache_write_tokens: count("Of the input: written to the provider's cache.", usage => usage.cacheWriteTokens),
-  reasoning_tokens: count('Of the output.', usage => usage.reasoningTokens),
-  usage_source: text('Who counted.', ({ usageSource }) => usageSource, { values: usageSources, interrupted: 'none' }),
+  output_tokens: count('The tokens of all of the output, reasoning is included.', usage => usage.outputTokens),
+  cached_input_tokens: count(
+    "Tokens of the input that were read from the provider's cache.",
+    usage => usage.cachedInputTokens,
+  ),
+  cache_write_tokens: count(
+    "Tokens of the input that were written to the provider's cache.",
+    usage => usage.cacheWriteTokens,
+  ),
+  reasoning_tokens: count('Tokens of the output that the model has thought with.', usage => usage.reasoningTokens),
+  usage_source: text('Who has counted the usage.', ({ usageSource }) => usageSource, {
+    values: usageSources,
+    interrupted: 'none',
+  }),
   cost_nano_usd: estimated(
-    decimalOrNull('Nano-dollars; null = price or usage unknown.', ({ costNanoUsd }) => decimal(costNanoUsd)),
+    decimalOrNull('What it has cost, in nano-dollars; null = its price or usage is not known.', ({ costNanoUsd }) =>
+      decimal(costNanoUsd),
+    ),
     input => decimal(input.costNanoUsd),
   ),
-  duration_ms: number('From the first byte of the request to the end.', end => roundMs(end.durationMs)),
-  first_byte_ms: numberOrNull('To the first byte of the answer.', ({ call }) => firstByteMs(call.progress.firstByteMs)),
-  attempts: integer32('At upstreams.', ({ call }) => call.progress.attempts),
-  client_address: textOrNull('IP address.', ({ call }) => call.clientAddress || null),
-  user_agent: textOrNull('Of the client.', ({ call }) => call.userAgent || null),
+  duration_ms: number('How long it has taken, from the first byte of the request to the end.', end =>
+    roundMs(end.durationMs),
+  ),
+  first_byte_ms: numberOrNull('How long it was until the first byte of the answer.', ({ call }) =>
+    firstByteMs(call.progress.firstByteMs),
+  ),
+  attempts: integer32('How many requests were made to upstreams.', ({ call }) => call.progress.attempts),
+  client_address: textOrNull('The IP address that the call has come from.', ({ call }) => call.clientAddress || null),
+  user_agent: textOrNull('How the client has named itself.', ({ call }) => call.userAgent || null),
 }
 
 /** Columns that few calls have: a record names those of them that are there. */
 const occasionalColumns = {
-  cache_write_one_hour_tokens: count('Of those written: for one hour.', usage => usage.cacheWriteOneHourTokens),
-  input_audio_tokens: count('Of the input.', usage => usage.inputAudioTokens),
-  output_audio_tokens: count('Of the output.', usage => usage.outputAudioTokens),
-  input_image_tokens: count('Of the input.', usage => usage.inputImageTokens),
-  output_image_tokens: count('Of the output.', usage => usage.outputImageTokens),
-  images: count('Pictures made.', usage => usage.images),
-  audio_microseconds: count('Audio heard or spoken, exact.', usage => microseconds(usage.audioSeconds)),
-  characters: count('Characters to be spoken.', usage => usage.characters),
-  search_units: amount('Of a reranker.', usage => usage.searchUnits),
+  cache_write_one_hour_tokens: count(
+    'Tokens that were written to a cache of one hour.',
+    usage => usage.cacheWriteOneHourTokens,
+  ),
+  input_audio_tokens: count('Tokens of the input that are audio.', usage => usage.inputAudioTokens),
+  output_audio_tokens: count('Tokens of the output that are audio.', usage => usage.outputAudioTokens),
+  input_image_tokens: count('Tokens of the input that are pictures.', usage => usage.inputImageTokens),
+  output_image_tokens: count('Tokens of the output that are pictures.', usage => usage.outputImageTokens),
+  images: count('How many pictures were made.', usage => usage.images),
+  audio_microseconds: count('How long the audio is that was heard or spoken, exactly.', usage =>
+    microseconds(usage.audioSeconds),
+  ),
+  characters: count('How many characters were to be spoken.', usage => usage.characters),
+  search_units: amount('How many units a reranker has counted.', usage => usage.searchUnits),
   budget_nano_usd: reserved(
     decimalOrNull(
-      'Charged in budgets: the cost, or what was reserved where it is unknown; null = it has no budget.',
+      'What budgets were charged: the cost, or what was reserved where it is unknown; null = it has no budget.',
       ({ charge }) => charge && String(charge.nanoUsd),
     ),
     charge => String(charge.nanoUsd),
@@ -177,12 +205,14 @@ const occasionalColumns = {
     ),
     charge => charge.list,
   ),
-  client_name: textOrNull('Product of the user agent, without version.', ({ call }) => clientName(call.userAgent)),
-  request_tags: listOrNull('Of the call and of its key, each once.', ({ call }) =>
+  client_name: textOrNull('The product that the user agent names, without version.', ({ call }) =>
+    clientName(call.userAgent),
+  ),
+  request_tags: listOrNull('The tags that the call and its key have, each once.', ({ call }) =>
     call.tags.length > 0 ? call.tags : null,
   ),
   list_cost_nano_usd: decimalOrNull(
-    'What the vendor charges; null = as `cost_nano_usd`.',
+    'What the vendor charges, in nano-dollars; null = it is `cost_nano_usd`.',
     ({ priceTerms, listCostNanoUsd }) => (priceTerms === '' ? null : decimal(listCostNanoUsd)),
   ),
   price_terms: textOrNull(
@@ -190,38 +220,52 @@ const occasionalColumns = {
     ({ priceTerms }) => priceTerms || null,
   ),
   price_list: textOrNull(
-    'Version of the price list; null = the cost was not computed by it.',
+    'Which version of the price list was used; null = the cost was not computed by it.',
     ({ call, costSource }) =>
       costSource === 'prices' || costSource === 'mixed' ? call.models.settings.priceListVersion : null,
   ),
-  cached_audio_tokens: count('Of the cached input.', usage => usage.cachedAudioTokens),
-  cached_image_tokens: count('Of the cached input.', usage => usage.cachedImageTokens),
-  input_video_tokens: count('Of the input.', usage => usage.inputVideoTokens),
-  output_video_tokens: count('Of the output.', usage => usage.outputVideoTokens),
-  video_microseconds: count('Video made, exact.', usage => microseconds(usage.videoSeconds)),
-  pages: count('Pages of documents read.', usage => usage.pages),
-  web_searches: count("By the vendor's tool.", usage => usage.webSearches),
-  grounded_prompts: count("1 = grounded by the vendor's search.", usage => usage.groundedPrompts),
-  grounding_queries: count('Queries of that search.', usage => usage.groundingQueries),
-  file_searches: count("By the vendor's tool.", usage => usage.fileSearches),
-  code_sessions: count("Containers or calls of the vendor's tool that runs code.", usage => usage.codeSessions),
-  other_tool_uses: count('Tools of the vendor without a price: the cost is null.', usage => usage.otherToolUses),
-  cache_storage_token_hours: amount('Of explicit caches.', usage => usage.cacheStorageTokenHours),
-  service_tier: servedBy('serviceTier', 'What served it, as the upstream says; else as was asked for.'),
-  speed: servedBy('speed', 'The same.'),
-  inference_geo: servedBy('region', 'The same.'),
-  other_model_usage: textOrNull('JSON: tokens of other models that the upstream used.', ({ usage }) =>
+  cached_audio_tokens: count('Tokens of the cached input that are audio.', usage => usage.cachedAudioTokens),
+  cached_image_tokens: count('Tokens of the cached input that are pictures.', usage => usage.cachedImageTokens),
+  input_video_tokens: count('Tokens of the input that are video.', usage => usage.inputVideoTokens),
+  output_video_tokens: count('Tokens of the output that are video.', usage => usage.outputVideoTokens),
+  video_microseconds: count('How long the video is that was made, exactly.', usage => microseconds(usage.videoSeconds)),
+  pages: count('How many pages of documents were read.', usage => usage.pages),
+  web_searches: count("How many searches the vendor's tool has made.", usage => usage.webSearches),
+  grounded_prompts: count("It is 1 where the vendor's search was used.", usage => usage.groundedPrompts),
+  grounding_queries: count('How many queries that search has made.', usage => usage.groundingQueries),
+  file_searches: count("How many searches in files the vendor's tool has made.", usage => usage.fileSearches),
+  code_sessions: count(
+    "How many containers or calls of the vendor's tool that runs code there were.",
+    usage => usage.codeSessions,
+  ),
+  other_tool_uses: count(
+    "How many calls of the vendor's tools have no price, so that the cost is null.",
+    usage => usage.otherToolUses,
+  ),
+  cache_storage_token_hours: amount(
+    'How long explicit caches have held how many tokens.',
+    usage => usage.cacheStorageTokenHours,
+  ),
+  service_tier: servedBy('serviceTier', 'The tier that has served it, as the upstream says; else as was asked for.'),
+  speed: servedBy('speed', 'The speed that it was served with, as the upstream says; else as was asked for.'),
+  inference_geo: servedBy('region', 'The region that has served it, as the upstream says; else as was asked for.'),
+  other_model_usage: textOrNull('The tokens of other models that the upstream has used, in JSON.', ({ usage }) =>
     usage?.otherModels ? JSON.stringify(usage.otherModels) : null,
   ),
-  explicit_cached_tokens: count('Of the cached input: of a cache that was made.', usage => usage.explicitCachedTokens),
+  explicit_cached_tokens: count(
+    'Tokens of the cached input that come from a cache that was made.',
+    usage => usage.explicitCachedTokens,
+  ),
   cost_source: textOrNull(
     'Where the cost comes from; `reserved` = the process died before the end of the call was known, so that the most ' +
-      'that it could cost is counted; `input` = likewise, of a call that had reserved nothing: what its input costs ' +
-      'at least, as estimated, and nothing of its output; null = it is not known.',
+      'that it could cost is counted; `input` = likewise, of a call that had reserved nothing: what its input costs at ' +
+      'least, as estimated, and nothing of its output; null = it is not known.',
     ({ costSource }) => (costSource === 'none' ? null : costSource),
     { values: costSources },
   ),
-  organization_id: begun(textOrNull("The key's, or its team's.", ({ call }) => organizationOf(call.caller))),
+  organization_id: begun(
+    textOrNull('The organization that the key or its team belongs to.', ({ call }) => organizationOf(call.caller)),
+  ),
   guardrails: textOrNull(
     'What guardrails said, as `name:verdict(FOUND=count),...`; null = none was asked.',
     ({ call }) => (call.guardrailOutcomes ? outcomeText(call.guardrailOutcomes) : null),
@@ -238,7 +282,7 @@ const occasionalColumns = {
     ({ call }) => decimal(call.savedNanoUsd),
   ),
   session_id: textOrNull(
-    'Session, conversation or trace of the call, by a header of the client: `x-litellm-session-id`, ' +
+    'The session, conversation or trace that the call belongs to, by a header of the client: `x-litellm-session-id`, ' +
       '`x-litellm-trace-id`, those of Claude Code, Codex and opencode, or the trace of `traceparent`.',
     ({ call }) => sessionIdOf(call.headers),
   ),

@@ -35,7 +35,7 @@ function servicesWith(
 ): Services {
   return {
     current: {
-      settings: { bodyBytesMax: 1_000_000, headerPrefix: 'x-proxy' },
+      settings: { bodyBytesMax: 1_000_000, headerPrefix: 'x-proxy', responseRetentionMs: 30 * 86_400_000 },
       models: sharedByAll({ resolve: () => [] }),
     },
     callModel: callModelWith(() => answerOf(answer())),
