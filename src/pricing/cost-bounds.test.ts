@@ -1,58 +1,17 @@
 import { describe, expect, test } from 'bun:test'
-import { chatRequest } from '../../tests/support/provider-rig.ts'
 import { forSeeds, seedsOf } from '../../tests/property/random.ts'
 import type { Random } from '../../tests/property/random.ts'
 import type { Call } from '../core/call.ts'
-import type { ChatRequest, Part } from '../core/hub/chat.ts'
-import { nativeProfile } from '../core/deployment.ts'
 import type { Deployment } from '../core/deployment.ts'
+import type { ChatRequest, Part } from '../core/hub/chat.ts'
 import type { EmbeddingsRequest } from '../core/hub/embeddings.ts'
-import type { CallInput } from '../core/hub/input.ts'
-import type { Operation } from '../core/hub/operation.ts'
 import type { Prices } from '../core/usage/prices.ts'
 import type { Served, Usage } from '../core/usage/usage.ts'
-import { JsonBody } from '../lib/json/json-body.ts'
-import { costBounds } from './cost-bounds.ts'
 import { costNanoUsd } from './cost.ts'
+import { costBounds } from './cost-bounds.ts'
+import { atMs, callOf, chat, deploymentOf } from '../../tests/support/priced-calls.ts'
+import type { Made } from '../../tests/support/priced-calls.ts'
 
-const atMs = 1_000_000
-
-interface Made {
-  readonly operation?: Operation
-  readonly input: CallInput
-  readonly candidates: readonly Deployment[]
-  readonly fallbacks?: readonly Deployment[]
-  /** Of the body. */
-  readonly bytes?: number
-  readonly edits?: Call['edits']
-  /** Of the body, beside its text. */
-  readonly fields?: Readonly<Record<string, unknown>>
-}
-
-/** The parts of a call that bounds are made of. */
-function callOf(made: Made): Call {
-  const { operation = 'chat', input, candidates, fallbacks = [], bytes = 200, edits = [], fields = {} } = made
-  const empty = JSON.stringify({ ...fields, x: '' }).length
-  const body = JsonBody.read(Buffer.from(JSON.stringify({ ...fields, x: 'y'.repeat(Math.max(bytes - empty, 0)) })))
-  return {
-    operation,
-    format: { operation },
-    body,
-    dropped: [],
-    edits,
-    candidates,
-    fallbacksInOrder: fallbacks.length > 0 ? [{ name: 'spare', deployments: fallbacks }] : [],
-    contextWindowFallbacks: [],
-    contentPolicyFallbacks: [],
-    startedAtMs: atMs,
-    input: () => input,
-  } as unknown as Call
-}
-
-let made = 0
-const deploymentOf = (prices: Prices | null, info: Record<string, unknown> = {}): Deployment =>
-  ({ id: `d${++made}`, prices, info, profile: nativeProfile }) as unknown as Deployment
-const chat = (more: Partial<ChatRequest> = {}): CallInput => ({ kind: 'chat', request: chatRequest(more) })
 const plain: Prices = { input: 3_000_000_000n, output: 15_000_000_000n }
 
 // ---- random prices, calls and usage

@@ -265,7 +265,7 @@ function costBound({ prices }: Deployment, { input, output, demand, atMs }: Boun
   const now = pricesAt(prices, atMs)
   const plain = plainBound(now, input, output, demand)
   if (plain !== undefined) return plain
-  const percent = demand.isBatched ? 100 : regionPercentMax(now, demand.service.region, atMs)
+  const percent = regionPercentMax(now, demand.service.region, atMs)
   const variants = percent === null ? null : demand.isBatched ? batchPrices(now) : variantsFor(now, demand.service)
   if (!variants) return null
   let highest: bigint | null = null
@@ -293,12 +293,12 @@ interface PlainRates {
 const plainRatesKnown = new WeakMap<Prices, readonly PlainRates[] | null>()
 
 function plainRatesOf(prices: Prices): readonly PlainRates[] | null {
-  let known = plainRatesKnown.get(prices)
-  if (known === undefined) {
-    known = compilePlainRates(prices)
-    plainRatesKnown.set(prices, known)
+  let rates = plainRatesKnown.get(prices)
+  if (rates === undefined) {
+    rates = compilePlainRates(prices)
+    plainRatesKnown.set(prices, rates)
   }
-  return known
+  return rates
 }
 
 function compilePlainRates(prices: Prices): readonly PlainRates[] | null {

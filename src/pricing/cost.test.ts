@@ -1,7 +1,7 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import type { Prices } from '../core/usage/prices.ts'
 import type { Usage } from '../core/usage/usage.ts'
-import { costNanoUsd, nanoUsdToText } from './cost.ts'
+import { costNanoUsd, isFree, nanoUsdToText } from './cost.ts'
 import { pricesAt } from './price-variants.ts'
 
 const cost = (usage: Usage, prices: Prices | null, inBatch = false) =>
@@ -45,6 +45,10 @@ test('dollars as text lose nothing', () => {
   expect(nanoUsdToText(1_500_000n)).toBe('0.0015')
   expect(nanoUsdToText(0n)).toBe('0')
   expect(nanoUsdToText(12_000_000_001n)).toBe('12.000000001')
+  expect(nanoUsdToText(3_000_000_000n)).toBe('3')
+  expect(nanoUsdToText(9_007_199_254_740_993n)).toBe('9007199.254740993')
+  expect(nanoUsdToText(20_000_000_000_000_000_010n)).toBe('20000000000.00000001')
+  expect(nanoUsdToText(20_000_000_000_000_000_000n)).toBe('20000000000')
 })
 
 test('the short way and the long way are the same to the nano-dollar', () => {
@@ -158,4 +162,111 @@ test('tokens of pictures and of reasoning', () => {
   expect(cost({ inputTokens: 0, outputTokens: 1300 }, painter)).toBe(1300n * 2500n)
   const thinker = { input: 2_000_000_000n, output: 8_000_000_000n, reasoning: 3_000_000_000n }
   expect(cost({ inputTokens: 0, outputTokens: 100, reasoningTokens: 60 }, thinker)).toBe(40n * 8000n + 60n * 3000n)
+})
+
+describe('units beside tokens', () => {
+  const tokens = { inputTokens: 1000, outputTokens: 0 }
+  const tools: [keyof Usage, keyof Prices][] = [
+    ['webSearches', 'webSearch'],
+    ['fileSearches', 'fileSearch'],
+    ['codeSessions', 'codeSession'],
+    ['cacheStorageTokenHours', 'cacheStorageTokenHour'],
+    ['groundedPrompts', 'groundedPrompt'],
+    ['groundingQueries', 'groundingQuery'],
+  ]
+
+  test('each tool of the vendor is billed by itself, beside the tokens and beside a free model', () => {
+    for (const [unit, price] of tools) {
+      expect(cost({ ...tokens, [unit]: 2 }, { ...prices, [price]: one / 100n })).toBe(3_000_000n + 20_000_000n)
+      expect(cost({ ...tokens, [unit]: 1 }, { input: 0n, output: 0n, [price]: one / 100n })).toBe(10_000_000n)
+    }
+  })
+
+  test('a tool without a price makes the cost unknown, and so does one that no count tells of', () => {
+    for (const [unit] of tools.filter(([name]) => name !== 'groundingQueries'))
+      expect(cost({ ...tokens, [unit]: 2 }, prices)).toBeNull()
+    expect(cost({ ...tokens, otherToolUses: 1 }, prices)).toBeNull()
+  })
+
+  test('a grounded answer is billed by its queries where these have a price, else as one', () => {
+    const usage = { ...tokens, groundedPrompts: 1, groundingQueries: 3 }
+    expect(cost(usage, { ...prices, groundedPrompt: one / 100n })).toBe(3_000_000n + 10_000_000n)
+    expect(cost(usage, { ...prices, groundedPrompt: one / 100n, groundingQuery: one / 500n })).toBe(
+      3_000_000n + 6_000_000n,
+    )
+  })
+
+  test('each unit of media is billed by itself, beside tokens that have a price', () => {
+    const media: [keyof Usage, keyof Prices][] = [
+      ['images', 'image'],
+      ['characters', 'character'],
+      ['audioSeconds', 'audioSecond'],
+      ['videoSeconds', 'videoSecond'],
+      ['pages', 'page'],
+      ['searchUnits', 'searchUnit'],
+    ]
+    for (const [unit, price] of media)
+      expect(cost({ ...tokens, [unit]: 3 }, { ...prices, [price]: one / 100n })).toBe(3_000_000n + 30_000_000n)
+  })
+
+  test('a single token makes tokens the bill of what has no price of its own', () => {
+    expect(cost({ inputTokens: 1, outputTokens: 0, images: 1 }, prices)).toBe(3000n)
+    expect(cost({ inputTokens: 0, outputTokens: 1, images: 1 }, prices)).toBe(15_000n)
+  })
+
+  test('each kind of token is billed at its own price, beside plain ones', () => {
+    const kinds: [keyof Usage, keyof Prices][] = [
+      ['cachedInputTokens', 'cacheRead'],
+      ['cacheWriteTokens', 'cacheWrite'],
+      ['inputAudioTokens', 'inputAudio'],
+      ['inputImageTokens', 'inputImage'],
+      ['inputVideoTokens', 'inputVideo'],
+      ['outputAudioTokens', 'outputAudio'],
+      ['outputImageTokens', 'outputImage'],
+      ['outputVideoTokens', 'outputVideo'],
+      ['reasoningTokens', 'reasoning'],
+    ]
+    const plain = { input: 1_000_000n, output: 1_000_000n }
+    for (const [unit, price] of kinds)
+      expect(cost({ inputTokens: 4, outputTokens: 4, [unit]: 1 }, { ...plain, [price]: 50_000_000n })).toBe(57n)
+  })
+
+  test('a model is free only where nothing else has a price', () => {
+    expect(isFree({ input: 0n, output: 0n })).toBe(true)
+    for (const more of [{ input: 1n }, { output: 1n }]) expect(isFree({ input: 0n, output: 0n, ...more })).toBe(false)
+    for (const name of ['image', 'character', 'audioSecond', 'videoSecond', 'page', 'searchUnit', 'request'])
+      expect(isFree({ input: 0n, output: 0n, [name]: 1n })).toBe(false)
+  })
+
+  test('a cache of which part is audio at a price of its own has no known cost where the part is not reported', () => {
+    const usage = { inputTokens: 10, outputTokens: 0, cachedInputTokens: 5, inputAudioTokens: 5 }
+    expect(cost(usage, { ...prices, inputAudio: 1n })).toBeNull()
+  })
+})
+
+describe('tokens of other models', () => {
+  const usage = {
+    inputTokens: 30,
+    outputTokens: 7,
+    otherModels: [{ model: 'helper', usage: { inputTokens: 10, outputTokens: 5 } }],
+  }
+  const own = { input: 1_000_000n, output: 10_000_000n, regionPercent: { us: 200 }, variants: { flex: { input: 1n } } }
+  const costWith = (helper: Prices | null, served = {}, given: Usage = usage) =>
+    costNanoUsd({ ...given, served }, own, { atMs: 0, pricesOfModel: () => helper })
+
+  test('are charged at the prices of these, the rest at its own', () => {
+    expect(costWith({ input: 100_000_000n, output: 1_000_000_000n })).toBe(20n + 20n + 1000n + 5000n)
+    const more = { ...usage, otherModels: [{ model: 'helper', usage: { inputTokens: 40, outputTokens: 5 } }] }
+    expect(costWith({ input: 100_000_000n, output: 1_000_000_000n }, {}, more)).toBe(0n + 20n + 4000n + 5000n)
+  })
+
+  test('of which one has no price, or none for the tier or the region, make the cost unknown', () => {
+    const helper = { input: 1_000_000n, output: 1_000_000n }
+    expect(costWith(null)).toBeNull()
+    expect(costWith({ input: 1n })).toBeNull()
+    expect(costWith(helper, { serviceTier: 'flex' })).toBeNull()
+    expect(costWith(helper, { region: 'us' })).toBeNull()
+    expect(costWith({ ...helper, regionPercent: { us: 300 } }, { region: 'us' })).toBe(40n + 40n + 30n + 15n)
+    expect(costNanoUsd(usage, own, { atMs: 0 })).toBeNull()
+  })
 })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import type { Call } from '../core/call.ts'
 import type { Caller } from '../core/caller.ts'
 import type { PriceAdjustment, PriceAdjustmentSettings } from '../core/usage/price-terms.ts'
-import { boundsUnder, costUnder, readTerms, termsFor, termsText } from './price-terms.ts'
+import { boundsUnder, costUnder, readTerms, termsFor, termsOf, termsText } from './price-terms.ts'
 
 const term = (discount: number, margin = 0, fixedNanoUsd = 0n): PriceAdjustment => ({
   discountPpm: discount * 1e6,
@@ -69,5 +69,43 @@ describe('the terms of a caller', () => {
     const bounds = { inputTokensMax: 1, outputTokensMax: 1, costNanoUsdMax: 1000n }
     expect(boundsUnder(bounds, call).costNanoUsdMax).toBe(1100n)
     expect(boundsUnder({ ...bounds, costNanoUsdMax: null }, call).costNanoUsdMax).toBeNull()
+    const listed = { ...call, models: { settings: { priceTerms: null } } } as unknown as Call
+    expect(boundsUnder(bounds, listed)).toBe(bounds)
+    for (const list of ['contextWindowFallbacks', 'contentPolicyFallbacks'])
+      expect(
+        boundsUnder(bounds, { ...call, fallbacksInOrder: [], [list]: call.fallbacksInOrder } as Call).costNanoUsdMax,
+      ).toBe(1100n)
+  })
+
+  test('name the organization of the key, else the loaded one, else that of the team', () => {
+    const caller = (key: string | null, loaded: string | null, ofTeam: string | null) =>
+      ({
+        ...callerOf('other', 'blue', key),
+        ...(loaded && { organization: { id: loaded } }),
+        ...(ofTeam && { team: { organizationId: ofTeam } }),
+      }) as unknown as Caller
+    const organizations = { ...settings, organizations: { org: term(0.2), second: term(0.3), third: term(0.4) } }
+    const discounts = [caller('org', 'second', 'third'), caller(null, 'second', 'third'), caller(null, null, 'third')]
+    expect(discounts.map(one => termsFor(organizations, one, 'vertex_ai')[1])).toEqual([
+      term(0.2),
+      term(0.3),
+      term(0.4),
+    ])
+  })
+
+  test('of a call are those of the deployment that was tried; there are none before, or without settings', () => {
+    const deployment = { target: { provider: { name: 'vertex_ai' } } }
+    const call = (priceTerms: PriceAdjustmentSettings | null, attempt?: object) =>
+      ({ caller: callerOf('other', null, null), attempt, models: { settings: { priceTerms } } }) as unknown as Call
+    expect(termsOf(call(settings, { deployment }))).toEqual([term(0.05)])
+    expect(termsOf(call(settings))).toEqual([])
+    expect(termsOf(call(null, { deployment }))).toEqual([])
+  })
+
+  test('are remembered for a thousand providers of a caller, and worked out anew beyond', () => {
+    const caller = callerOf('other', null, null)
+    for (let at = 0; at < 999; at++) termsFor(settings, caller, `p${at}`)
+    expect(termsFor(settings, caller, 'last')).toBe(termsFor(settings, caller, 'last'))
+    expect(termsFor(settings, caller, 'more')).not.toBe(termsFor(settings, caller, 'more'))
   })
 })

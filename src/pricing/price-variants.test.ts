@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { Prices } from '../core/usage/prices.ts'
 import type { Served, Usage } from '../core/usage/usage.ts'
 import { costNanoUsd } from './cost.ts'
-import { pricesAt } from './price-variants.ts'
+import { appliedPrices, pricesAt, regionPercent, regionPercentMax, variantsFor } from './price-variants.ts'
 
 const thousand: Usage = { inputTokens: 1000, outputTokens: 0 }
 const plain: Prices = { input: 1_000_000_000n, output: 0n }
@@ -89,4 +89,47 @@ describe('hours of the week', () => {
     expect(cost('2026-11-23T03:59:00Z', '2026-11-23T04:00:01Z')).toBeNull()
     expect(cost('2026-11-23T04:00:00Z', '2026-11-23T05:00:00Z')).toBe(1_000_000n)
   })
+})
+
+describe('what a call may be charged at, before it is served', () => {
+  test('holds the tiers that the vendor may choose unasked, and of those asked for this one alone', () => {
+    const { flex, priority, batch } = withVariants.variants!
+    expect(variantsFor(withVariants, {})).toEqual([withVariants, priority!])
+    expect(variantsFor(withVariants, { serviceTier: 'flex' })).toEqual([withVariants, flex!])
+    expect(variantsFor(withVariants, { serviceTier: 'batch' })).toEqual([withVariants, batch!])
+    expect(variantsFor(withVariants, { serviceTier: 'scale' })).toBeNull()
+    expect(variantsFor({ ...plain, variants: { scale: plain } }, {})).toEqual([expect.anything(), plain])
+  })
+
+  test('holds the speed that is asked for, beside the normal one; without a price for it nothing is known', () => {
+    const fast = { input: 9n, output: 9n }
+    expect(variantsFor({ ...plain, variants: { fast } }, { speed: 'fast' })).toEqual([expect.anything(), fast])
+    expect(variantsFor({ ...plain, variants: { fast } }, { speed: 'standard' })).toHaveLength(1)
+    expect(variantsFor(plain, { speed: 'fast' })).toBeNull()
+  })
+
+  test('is the dearest region where none is asked for, never less than the list', () => {
+    const placed = { ...plain, regionPercent: { us: 110, eu: 125, mars: 50 } }
+    expect(regionPercentMax(placed, undefined, 0)).toBe(125)
+    expect(regionPercentMax({ ...plain, regionPercent: { mars: 50 } }, undefined, 0)).toBe(100)
+    expect(regionPercentMax(plain, undefined, 0)).toBe(100)
+    expect(['us', 'global', 'venus'].map(region => regionPercentMax(placed, region, 0))).toEqual([110, 100, null])
+  })
+
+  test('the percent of a region is that of the prices in force at the moment', () => {
+    const prices = { ...plain, later: [{ fromMs: 1000, prices: { ...plain, regionPercent: { us: 110 } } }] }
+    expect([999, 1000].map(atMs => regionPercent(prices, { region: 'us' }, atMs))).toEqual([null, 110])
+  })
+})
+
+test('hours of prices that hold later make a call that crosses them unknown as well', () => {
+  const dear = { input: 9n, output: 9n }
+  const hours = [{ windows: [{ fromMinute: 60, toMinute: 120 }], prices: dear }]
+  const prices = { ...plain, later: [{ fromMs: 0, prices: { ...plain, hours } }] }
+  const minute = 60_000
+  const at = (from: number, to: number) =>
+    appliedPrices(prices, undefined, 1, { atMs: from * minute, endedAtMs: to * minute })
+  expect([at(59, 59)?.input, at(59, 60), at(60, 119)?.input]).toEqual([plain.input, null, 9n])
+  const changed = { ...plain, later: [{ fromMs: 5, prices: dear }] }
+  expect(appliedPrices(changed, undefined, 1, { atMs: 4, endedAtMs: 5 })).toBe(changed)
 })

@@ -26,7 +26,9 @@ test('a host that is believed says what a call cost; of others it is no price', 
 test('a request that used nothing that has a price is none that lacks one', () => {
   expect(usesAnything({ inputTokens: 0, outputTokens: 0 })).toBe(false)
   expect(usesAnything({ inputTokens: 1, outputTokens: 0 })).toBe(true)
-  expect(usesAnything({ inputTokens: 0, outputTokens: 0, images: 1 })).toBe(true)
+  expect(usesAnything({ inputTokens: 0, outputTokens: 1 })).toBe(true)
+  for (const unit of ['images', 'audioSeconds', 'videoSeconds', 'characters', 'pages', 'searchUnits'])
+    expect(usesAnything({ inputTokens: 0, outputTokens: 0, [unit]: 1 })).toBe(true)
 })
 
 test("the operator's prices win over what a host says", () => {

@@ -40,6 +40,9 @@ export const usesAnything = ({
   outputTokens,
   images,
   audioSeconds,
+  videoSeconds,
   characters,
+  pages,
   searchUnits,
-}: Usage): boolean => Boolean(inputTokens || outputTokens || images || audioSeconds || characters || searchUnits)
+}: Usage): boolean =>
+  Boolean(inputTokens || outputTokens || images || audioSeconds || videoSeconds || characters || pages || searchUnits)

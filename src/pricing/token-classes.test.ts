@@ -96,4 +96,33 @@ describe('a price for one kind is none for another', () => {
     expect(inputClasses(usage, { input: 1n, cacheRead: 2n, inputAudio: 3n })).toContainEqual([3, undefined])
     expect(inputClasses(usage, { input: 1n, cacheRead: 2n })).toContainEqual([3, 2n])
   })
+
+  test('a single token of a kind has the price of the kind', () => {
+    const usage = { inputTokens: 5, outputTokens: 5, inputAudioTokens: 1, outputAudioTokens: 1 }
+    const prices = { input: 1n, output: 2n, inputAudio: 30n, outputAudio: 40n }
+    expect(amountOf(inputClasses(usage, prices)!)).toBe(4n + 30n)
+    expect(amountOf(outputClasses(usage, prices))).toBe(8n + 40n)
+  })
+
+  test('what a client put into a cache has its own price, and none where only the own cache has one', () => {
+    const usage = { inputTokens: 10, outputTokens: 0, cachedInputTokens: 6, explicitCachedTokens: 2 }
+    expect(amountOf(inputClasses(usage, { input: 100n, cacheRead: 10n, cacheReadExplicit: 1n })!)).toBe(400n + 40n + 2n)
+    expect(inputClasses(usage, { input: 100n, cacheRead: 10n })).toContainEqual([2, undefined])
+    expect(amountOf(inputClasses(usage, { input: 100n })!)).toBe(1000n)
+  })
+
+  test('cached audio and pictures have the prices of their kind in the cache', () => {
+    const usage = {
+      inputTokens: 100,
+      outputTokens: 0,
+      cachedInputTokens: 50,
+      inputAudioTokens: 20,
+      cachedAudioTokens: 15,
+      inputImageTokens: 10,
+      cachedImageTokens: 4,
+    }
+    const prices = { input: 1n, cacheRead: 2n, inputAudio: 30n, cacheReadAudio: 400n, inputImage: 5000n }
+    const classes = inputClasses(usage, { ...prices, cacheReadImage: 60_000n })!
+    expect(amountOf(classes)).toBe(39n * 1n + 31n * 2n + 5n * 30n + 15n * 400n + 6n * 5000n + 4n * 60_000n)
+  })
 })
