@@ -85,3 +85,31 @@ test('periods follow each other without a gap and contain their moment, in every
     expect(budgetWindow(length, calendar, startMs - 1).endMs).toBe(startMs)
   }
 })
+
+test('days and weeks count from 1970, quarters of other lengths from the year 0, and a moment at an end is the next', () => {
+  expect(windowAt('2d', '1970-01-02T12:00:00Z')).toEqual(['1970-01-01T00:00:00.000Z', '1970-01-03T00:00:00.000Z'])
+  expect(windowAt('2w', '1970-01-05T00:00:00Z')).toEqual(['1970-01-05T00:00:00.000Z', '1970-01-19T00:00:00.000Z'])
+  expect(windowAt('14d', '1970-01-04T00:00:00Z')[1]).toBe('1970-01-05T00:00:00.000Z')
+  expect(windowAt('31d', '1970-01-31T23:59:59Z')).toEqual(['1970-01-01T00:00:00.000Z', '1970-02-01T00:00:00.000Z'])
+  expect(windowAt('5mo', '2020-02-15T00:00:00Z')).toEqual(['2020-01-01T00:00:00.000Z', '2020-06-01T00:00:00.000Z'])
+  expect(windowAt('90s', '1970-01-01T00:01:30Z')).toEqual(['1970-01-01T00:01:30.000Z', '1970-01-01T00:03:00.000Z'])
+  expect(windowAt('2w', '2026-11-23T00:00:00Z', 'UTC', '2026-11-23T00:00:00Z')).toEqual([
+    '2026-11-23T00:00:00.000Z',
+    '2026-12-07T00:00:00.000Z',
+  ])
+  expect(windowAt('2mo', '2026-11-23T00:00:00Z', 'UTC', '2026-11-23T00:00:00Z')).toEqual([
+    '2026-11-23T00:00:00.000Z',
+    '2027-01-23T00:00:00.000Z',
+  ])
+})
+
+test('a duration is at most a hundred years, in every unit', () => {
+  for (const text of ['36500d', '5214w', '1216mo', '876000h', '52560000m', '3153600000s'])
+    expect(readBudgetDuration(text)).toEqual({
+      count: Number.parseInt(text, 10),
+      unit: text.replace(/\d+/, ''),
+    } as never)
+  for (const text of ['36501d', '5215w', '1217mo', '876001h', '52560001m', '3153600001s'])
+    expect(readBudgetDuration(text)).toHaveProperty('problem', expect.stringContaining('at most 36500d'))
+  expect(readBudgetDuration('0mo')).toEqual({ problem: 'must be at least 1s' })
+})
