@@ -1,7 +1,9 @@
 /** When a call's input is counted before it is reserved. */
 import { expect, test } from 'bun:test'
 import type { Call } from '../../core/call.ts'
-import { measureWhereTight } from './closer-bound.ts'
+import { JsonBody } from '../../lib/json/json-body.ts'
+import type { Limiter, LimitScope } from '../../core/tenancy/limits.ts'
+import { fitsWell, leastOf, leftIn, measureWhereTight, nanoUsdOf, requestedMaximum } from './closer-bound.ts'
 
 interface Made {
   readonly inputCost: number
@@ -46,4 +48,46 @@ test.each<[string, number, Made, boolean]>([
   ['is no chat', 4000, { inputCost: 8000, operation: 'embeddings' }, true],
 ])('a call that %s', (_, left, made, expected) => {
   expect(isMeasured(left, made)).toBe(expected)
+})
+
+test('the least that is left of all budgets counts, and without one there is no end', () => {
+  const limiter = { budgetLeft: (scope: LimitScope) => Number(scope.id) } as Limiter
+  const scopesOf = (...ids: string[]) => ids.map(id => ({ id }) as LimitScope)
+  expect([leftIn(limiter, scopesOf('7', '3', '5')), leftIn(limiter, [])]).toEqual([3, Infinity])
+})
+
+test('a call fits well up to a quarter of what is left', () => {
+  expect([fitsWell(25, 100), fitsWell(26, 100), fitsWell(0, 0), fitsWell(null, 100)]).toEqual([
+    true,
+    false,
+    true,
+    false,
+  ])
+})
+
+test('costs beyond nine million dollars count as these', () => {
+  expect([nanoUsdOf(null), nanoUsdOf(5n), nanoUsdOf(9_000_000_000_000_000n)]).toEqual([null, 5, 9e15])
+  expect(nanoUsdOf(9_000_000_000_000_001n)).toBe(9e15)
+})
+
+test('the least output is sixteen tokens, or fewer that are asked for', () => {
+  const call = { bounds: (tokens: number) => ({ costNanoUsdMax: BigInt(tokens) }) } as unknown as Call
+  expect([leastOf(call, undefined), leastOf(call, 5), leastOf(call, 17)]).toEqual([16, 5, 16])
+})
+
+test('the maximum that is asked for is read of chats alone, and of the body where only the upstream reads it', () => {
+  const format = { withMaximum: () => {} }
+  const callOf = (more: object) => ({ format, ...more }) as unknown as Call
+  const chat = () => ({ kind: 'chat', request: { maxOutputTokens: 9 } })
+  expect(requestedMaximum(callOf({ input: chat }))).toEqual({ tokens: 9 })
+  expect(requestedMaximum(callOf({ input: chat, format: {} }))).toBeUndefined()
+  expect(requestedMaximum(callOf({ input: chat, format: undefined }))).toBeUndefined()
+  expect(requestedMaximum(callOf({ input: () => ({ kind: 'embeddings' }) }))).toBeUndefined()
+  const unread = {
+    body: JsonBody.read(Buffer.from('{"max_tokens": 7}')),
+    input() {
+      throw new Error('not in these words')
+    },
+  }
+  expect(requestedMaximum(callOf(unread))).toMatchObject({ tokens: 7 })
 })
