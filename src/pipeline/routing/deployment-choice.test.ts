@@ -2,52 +2,13 @@
 import { expect, test } from 'bun:test'
 import type { Reply } from '../../core/answer.ts'
 import type { Deployment } from '../../core/deployment.ts'
-import type { Provider } from '../../core/provider.ts'
 import type { RoutingStrategy } from '../../core/settings.ts'
 import type { Transport, UpstreamResponse } from '../../core/transport.ts'
-import { openaiSpeech } from '../../formats/openai/speech.ts'
-import { JsonBody } from '../../lib/json/json-body.ts'
 import { TimerWheel } from '../../lib/timer-wheel.ts'
 import { callPolicies } from '../admission/admission.ts'
 import { CallControl } from '../call-control.ts'
-import { CallRecord } from '../call-record.ts'
 import { Router } from './deployment-router.ts'
-
-/** Whole answers, as JSON from the upstream. */
-const provider = {
-  name: 'p',
-  speaks: {},
-  speech: {
-    request: () => ({ head: { url: 'http://x/speech', headers: {} }, body: {}, dropped: [] }),
-    result: () => ({ audio: Buffer.from('RIFF'), mediaType: 'audio/wav' }),
-  },
-} as unknown as Provider
-
-const noTimeouts = {
-  connectMs: 0,
-  firstByteMs: 0,
-  firstEventMs: 0,
-  idleMs: 0,
-  firstContentMs: 0,
-  contentMs: 0,
-  totalMs: 0,
-}
-
-const deployment = (id: string, fields: Partial<Deployment> = {}): Deployment =>
-  ({
-    id,
-    modelName: 'm',
-    target: { provider, model: id, headers: {}, options: {} },
-    mode: 'audio_speech',
-    weight: 1,
-    order: 0,
-    timeouts: noTimeouts,
-    prices: null,
-    dropParams: true,
-    info: {},
-    profile: { toolCalling: 'native', thinking: 'separate', structuredOutput: 'native' },
-    ...fields,
-  }) as Deployment
+import { deployment, speechCall } from './routing-fixture.ts'
 
 /** A call that has reached an upstream. */
 interface Sent {
@@ -83,31 +44,9 @@ function group(candidates: readonly Deployment[], strategy?: RoutingStrategy) {
     credentials: undefined as never,
     isBlocked: () => false,
   })
-  const settings = { router: { strategy, retries: 0, attemptsMax: 6, allowedFails: 3, cooldownMs: 0, fallbacks: {} } }
+  const settings = { strategy, retries: 0, attemptsMax: 6, allowedFails: 3, cooldownMs: 0, fallbacks: {} }
   const call = (): Sent => {
-    const record = new CallRecord(
-      {
-        clock,
-        current: undefined as never,
-        tokenizer: { measure: () => Promise.resolve(undefined) },
-      },
-      {
-        id: 'c',
-        operation: 'speech',
-        route: '/v1/audio/speech',
-        caller: {},
-        client: { clientAddress: '', left: false, onLeft() {} },
-        userAgent: '',
-        clientAddress: '',
-        format: openaiSpeech,
-        options: {},
-        announcedBytes: undefined,
-        models: { settings },
-      } as unknown as ConstructorParameters<typeof CallRecord>[1],
-    )
-    record.body = JsonBody.read(Buffer.from(JSON.stringify({ model: 'm', input: 'hello', voice: 'v' })))
-    record.model = 'm'
-    record.candidates = candidates
+    const record = speechCall(clock, settings, candidates)
     const over = Promise.withResolvers<Reply | unknown>()
     router.run(new CallControl(record, () => {}), { answered: over.resolve, failed: over.resolve })
     const answered = respond!
