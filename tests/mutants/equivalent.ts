@@ -144,4 +144,34 @@ export const equivalents: readonly {
     change: '0 -> (0 + 1)',
     reason: 'there are none, or the key and its user',
   },
+  {
+    file: 'src/pipeline/routing/deployment-choice.ts',
+    code: 'if (tried.has(deployment) || isDrained(deployment, call) || this.#isBlocked(deployment.id)) return false',
+    change: 'return false emptied',
+    reason: 'undefined says no as well',
+  },
+  {
+    file: 'src/pipeline/routing/deployment-choice.ts',
+    code: 'if (open.length <= 1) return open[0]',
+    change: 'if (open.length <= 1) never',
+    reason: 'the best of one is that one; the line saves the comparison',
+  },
+  {
+    file: 'src/pipeline/routing/cooldown.ts',
+    code: 'readonly #health = new LRUCache<string, Health>(entryLimit(10_000))',
+    change: '10_000 -> (10000 + 1)',
+    reason: 'a bound of memory, of which one more or less means nothing',
+  },
+  {
+    file: 'src/pipeline/routing/deployment-limits.ts',
+    code: 'readonly #full = new LRUCache<string, Full>(entryLimit(10_000))',
+    change: '10_000 -> (10000 + 1)',
+    reason: 'a bound of memory, of which one more or less means nothing',
+  },
+  {
+    file: 'src/pipeline/routing/deployment-stats.ts',
+    code: 'readonly #loads = new LRUCache<string, Load>(entryLimit(10_000))',
+    change: '10_000 -> (10000 + 1)',
+    reason: 'a bound of memory, of which one more or less means nothing',
+  },
 ]

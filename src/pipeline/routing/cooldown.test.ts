@@ -3,7 +3,7 @@ import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { RouterSettings } from '../../core/settings.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { Cooldowns } from './cooldown.ts'
+import { Cooldowns, countFor } from './cooldown.ts'
 import type { Cooldown } from './cooldown.ts'
 
 const deployment = { id: 'd-1', modelName: 'fast', target: { model: 'm' } } as Deployment
@@ -227,4 +227,72 @@ test("a request's fault counts no longer, ends the cooldown that it began, and i
   expect(other.cooldowns.forgive(deployment, other.attempt())).toBe(false)
   other.cooldowns.completed(deployment, other.attempt())
   expect(other.cooldowns.forgive(deployment, other.attempt())).toBe(true)
+})
+
+test('cooldowns that hold are told with what remains of them, and no others', () => {
+  const { cooldowns, attempt, fail, pass } = started()
+  fail()
+  expect(cooldowns.held()).toEqual([])
+  fail(attempt(), limited(5000))
+  pass(1000)
+  expect(cooldowns.held()).toEqual([{ deploymentId: 'd-1', model: 'm', remainingMs: 4000 }])
+  pass(4000)
+  expect([cooldowns.held(), cooldowns.remainingMs(deployment)]).toEqual([[], 0])
+})
+
+test('a failure within a cooldown lengthens it only where the provider asks for more', () => {
+  const { cooldowns, attempt, fail } = started()
+  fail(attempt(), limited(5000))
+  fail(attempt(), limited(3000))
+  expect(cooldowns.remainingMs(deployment)).toBe(5000)
+  fail(attempt(), limited(9000))
+  expect(cooldowns.remainingMs(deployment)).toBe(9000)
+  fail(attempt(), new GatewayError('upstream-failed', 'no', { retryAfterMs: 20_000 }))
+  expect(cooldowns.remainingMs(deployment)).toBe(9000)
+  fail(attempt(), limited(600_000))
+  expect(cooldowns.remainingMs(deployment)).toBe(60_000)
+})
+
+test('a refusal is counted as a bad request only with the status 400', () => {
+  const counts = { BadRequestError: 4, ContentPolicyViolationError: 5 }
+  expect(countFor(new GatewayError('upstream-refused', 'no'), counts)).toBe(4)
+  expect(countFor(new GatewayError('upstream-refused', 'no', { status: 404 }), counts)).toBeUndefined()
+  expect(countFor(new GatewayError('content-policy', 'no', { status: 403 }), counts)).toBe(5)
+  expect(countFor(new GatewayError('upstream-broken', 'no'), counts)).toBeUndefined()
+  expect(countFor(new GatewayError('upstream-refused', 'no'), undefined)).toBeUndefined()
+})
+
+test('a failed attempt that is forgiven counts one less, and its probe makes room for the next', () => {
+  const { cooldowns, begun, attempt, fail, is, pass } = started()
+  fail()
+  fail()
+  cooldowns.forgive(deployment, attempt())
+  fail()
+  expect(is()).toBe('healthy')
+  fail()
+  expect([is(), begun.length]).toEqual(['cooling', 1])
+  pass(5000)
+  const probe = attempt()
+  expect(is()).toBe('cooling')
+  cooldowns.forgive(deployment, probe)
+  expect(is()).toBe('half-open')
+})
+
+test('what is forgiven without a failure before takes nothing from those that follow', () => {
+  const { cooldowns, attempt, fail, is } = started()
+  cooldowns.forgive(deployment, attempt())
+  fail()
+  const last = attempt()
+  fail(last)
+  cooldowns.forgive(deployment, last)
+  fail()
+  expect(is()).toBe('healthy')
+  fail()
+  expect(is()).toBe('cooling')
+  const one = started()
+  one.fail()
+  one.cooldowns.forgive(deployment, one.attempt())
+  one.fail()
+  one.fail()
+  expect(one.is()).toBe('healthy')
 })

@@ -19,7 +19,7 @@ interface Sent {
 }
 
 /** Calls to a group; those of equal deployments go to the first one. */
-function group(candidates: readonly Deployment[], strategy?: RoutingStrategy) {
+function group(candidates: readonly Deployment[], strategy?: RoutingStrategy, random = 0) {
   const clock = { nowMs: 1_000_000, epochMs: () => clock.nowMs, monotonicMs: () => clock.nowMs }
   let respond: ((response: UpstreamResponse) => void) | undefined
   const transport: Transport = {
@@ -39,7 +39,7 @@ function group(candidates: readonly Deployment[], strategy?: RoutingStrategy) {
         throw new Error('no deployment has limits')
       },
     },
-    random: () => 0,
+    random: () => random,
     policies: callPolicies([]),
     credentials: undefined as never,
     isBlocked: () => false,
@@ -137,4 +137,24 @@ test('usage-based-routing: the fewest tokens of the last minute by weight; calls
 
   const weighed = group([deployment('a'), deployment('b', { weight: 2 })], { by: 'usage-based-routing' })
   expect(Array.from({ length: 6 }, () => weighed.call().at).sort()).toEqual(['a', 'a', 'b', 'b', 'b', 'b'])
+})
+
+test('cost-based-routing: by tokens in and out together, else by the unit that the model has', () => {
+  const chosen = (...prices: object[]) =>
+    group(
+      prices.map((one, at) => deployment(`d${at}`, { prices: one })),
+      { by: 'cost-based-routing' },
+    ).call().at
+  expect(chosen({ input: 5n }, { input: 1n, output: 3n })).toBe('d1')
+  expect(chosen({ output: 3n }, { input: 1n, output: 3n })).toBe('d0')
+  expect(chosen({ input: 3n }, { output: 2n })).toBe('d1')
+  for (const unit of ['image', 'character', 'audioSecond', 'searchUnit', 'request'])
+    expect(chosen({ [unit]: 2n }, { [unit]: 1n })).toBe('d1')
+  expect(chosen({}, { image: 9n })).toBe('d1')
+})
+
+test('weights share calls: each deployment has its part of the numbers from 0 to 1', () => {
+  const at = (random: number) =>
+    group([deployment('a', { weight: 1 }), deployment('b', { weight: 3 })], undefined, random).call().at
+  expect([at(0), at(0.24), at(0.25), at(0.99)]).toEqual(['a', 'a', 'b', 'b'])
 })

@@ -352,3 +352,57 @@ test('every attempt is counted with its end, and a failure is noted of its deplo
   expect(router.upstreams.noteOf('a')?.failure).toMatchObject({ kind: 'upstream-failed' })
   expect(router.upstreams.noteOf('b')?.failure).toBeNull()
 })
+
+test('a timeout that the client has set says nothing about the deployment', async () => {
+  const overrides = { ...noOverrides, timeoutMs: 5 }
+  const failing = { a: { status: 408, error: { message: 'late' } } }
+  const { call, router } = rig(failing, { settings: { allowedFails: 1 } })
+  expect(await call([a], { overrides })).toMatchObject({ asked: 'a', kind: 'upstream-timeout' })
+  expect([router.coolingDown(), router.upstreams.noteOf('a')?.failure]).toEqual([[], null])
+  await call([a])
+  expect(router.coolingDown()).toEqual([a])
+  const other = rig({ a: 500 }, { settings: { allowedFails: 1 } })
+  await other.call([a], { overrides })
+  expect(other.router.coolingDown()).toEqual([a])
+})
+
+test('the failures that two deployments share are forgiven both', async () => {
+  const words = 'this picture has no pixels'
+  const settings = { retries: 9, allowedFails: 1 }
+  const { call, router } = rig({ a: said(words), b: said(words) }, { settings })
+  await call([a, b])
+  expect(router.coolingDown()).toEqual([])
+})
+
+test('a retry after a cooldown waits for no longer than a minute and a second', async () => {
+  const settings = { retryPolicy: { RateLimitError: 1 } }
+  const hour: Answer = { status: 429, error: { message: 'slow down' }, headers: { 'retry-after': '3600' } }
+  expect(await rig({ a: [hour, 200] }, { settings }).call([a])).toMatchObject({ asked: 'a a', kind: undefined })
+  expect(slept).toEqual([60_100])
+  expect(await rig({ a: [hour, 200] }, { settings, random: 4.5 }).call([a])).toMatchObject({ asked: 'a a' })
+  expect(slept).toEqual([60_100, 61_000])
+  expect(await rig({ a: [hour, 200] }, { settings, random: 4.6 }).call([a])).toMatchObject({ asked: 'a' })
+})
+
+test('a call that has failed once is no probe where another deployment is healthy', async () => {
+  const settings = { retries: 1, allowedFails: 1, cooldownMs: 1000 }
+  const { call, router } = rig({ a: [500, 200], b: 500 }, { settings })
+  await call([a], { overrides: { ...noOverrides, retries: 0 } })
+  clock.nowMs += 1000
+  expect(router.coolingDown()).toEqual([])
+  expect((await call([b, a, c])).asked).toBe('b c')
+  expect((await call([a])).asked).toBe('a')
+})
+
+test('a call is told when its first byte came, waits included', async () => {
+  const { call } = rig({ a: [500, 200] }, { settings: { retries: 1, allowedFails: 9 } })
+  expect((await call([a])).progress).toMatchObject({ firstByteMs: 100, waitedMs: 100 })
+})
+
+test('a deployment that has become full meanwhile is passed over, without a retry', async () => {
+  const rateLimits = { requestsPerMinute: 1, tokensPerMinute: null }
+  const full = { allowed: false, kind: 'requests', retryAfterMs: 3000, scope: 'x', state: {} }
+  const { call } = rig({ a: 500 }, { take: () => full, settings: { retries: 1, allowedFails: 9 } })
+  const own = deployment('b', { rateLimits })
+  expect(await call([a, own, c])).toMatchObject({ asked: 'a c', kind: undefined, progress: { attempts: 2 } })
+})

@@ -43,6 +43,44 @@ test('what no limit can be is not believed', () => {
     ])
 })
 
+test('the time of a reset is read to the millisecond, up to a month ahead', () => {
+  const resets = (text: string) =>
+    read({ 'x-ratelimit-limit-requests': '1', 'x-ratelimit-reset-requests': text })[0]!.resetsAtMs
+  const dayMs = 86_400_000
+  expect([resets('12.5'), resets('0'), resets('2')]).toEqual([nowMs + 12_500, nowMs, nowMs + 2000])
+  expect(resets('1d2h3m4s5ms')).toBe(nowMs + dayMs + 7_384_005)
+  expect([resets('31d'), resets('31d1ms')]).toEqual([nowMs + 31 * dayMs, null])
+  expect([resets(`0.${'1'.repeat(38)}`), resets(`0.${'1'.repeat(39)}`)]).toEqual([nowMs + 111, null])
+  expect(read({ 'x-ratelimit-limit-requests': '9'.repeat(15) })[0]!.limit).toBe(999_999_999_999_999)
+  expect(read({ 'x-ratelimit-limit-requests': '9'.repeat(16) })).toEqual([])
+})
+
+test('an answer within a quarter of a second of the last is not read, a refusal is; a failure alone has no limits', () => {
+  let ms = 1000
+  const notes = new NotesOfUpstreams({ monotonicMs: () => ms, epochMs: () => ms })
+  const deployment = { id: 'one' } as Deployment
+  const answered = (left: string, status = 200) =>
+    notes.answered(deployment, {
+      status,
+      header: name => (name === 'x-ratelimit-remaining-requests' ? left : undefined),
+    } as UpstreamResponse)
+  const left = () => notes.noteOf('one')!.limits[0]?.remaining
+  answered('9')
+  ms += 249
+  answered('8')
+  expect(left()).toBe(9)
+  answered('7', 399)
+  expect(left()).toBe(9)
+  ms += 1
+  answered('6')
+  expect(left()).toBe(6)
+  answered('5', 400)
+  expect(left()).toBe(5)
+  const failed = new NotesOfUpstreams({ monotonicMs: () => ms, epochMs: () => ms })
+  failed.failed(deployment, new GatewayError('upstream-failed', 'no'))
+  expect(failed.noteOf('one')).toMatchObject({ limits: [], limitsAtMs: null, failure: { message: 'no' } })
+})
+
 test('headers of a deployment are read some times a second, those of a refusal always; what an answer lacks stays', () => {
   let ms = 1000
   const notes = new NotesOfUpstreams({ monotonicMs: () => ms, epochMs: () => ms })
