@@ -47,10 +47,14 @@ describe.each([
       max_budget_nano_usd: () => '1000',
       budget_duration: () => "'30d'",
       ...Object.fromEntries(['created_by', 'updated_by'].map(name => [name, () => "''"])),
-      ...Object.fromEntries(['models', 'member_permissions', 'tags'].map(name => [name, () => "'[]'"])),
-      ...Object.fromEntries(['metadata', 'model_aliases', 'model_max_budget'].map(name => [name, () => "'{}'"])),
+      ...Object.fromEntries(['models', 'member_permissions', 'tags', 'guardrails'].map(name => [name, () => "'[]'"])),
+      ...Object.fromEntries(
+        ['metadata', 'model_aliases', 'model_max_budget', 'directory_attributes'].map(name => [name, () => "'{}'"]),
+      ),
       ...Object.fromEntries(['requests', 'tokens'].map(name => [`model_${name}_per_minute`, () => "'{}'"])),
-      ...Object.fromEntries(['blocked', 'updated_at_ms', 'revision'].map(name => [name, () => '0'])),
+      ...Object.fromEntries(
+        ['blocked', 'blocked_by_directory', 'updated_at_ms', 'revision'].map(name => [name, () => '0']),
+      ),
     }
     const values = Array.from({ length: to - from }, (_, at) => {
       const row = Object.values(columns).map(textOf => textOf(from + at))
