@@ -1,9 +1,9 @@
 /**
- * CONTRIBUTING.md's recipes for a provider row, a policy, an endpoint, a field of a key and a configuration key,
- * followed to the letter in a copy of the sources.
+ * CONTRIBUTING.md's recipes for a provider row, a policy, an endpoint, a page, a field of a key and a
+ * configuration key, followed to the letter in a copy of the sources.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startSimulator } from '../simulator/index.ts'
@@ -16,9 +16,9 @@ const startMsMax = 60_000
 
 /** The code blocks of CONTRIBUTING.md by the file that their first line names. */
 const recipes = new Map(
-  [...readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8').matchAll(/^```ts\n\/\/ ([^\s,]+).*\n([\s\S]*?)^```$/gm)].map(
-    ([, file, code]) => [file!, code!],
-  ),
+  [
+    ...readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8').matchAll(/^```tsx?\n\/\/ ([^\s,]+).*\n([\s\S]*?)^```$/gm),
+  ].map(([, file, code]) => [file!, code!]),
 )
 
 let simulator: Simulator
@@ -28,7 +28,7 @@ let gateway: { url: string; stop(): Promise<void> }
 beforeAll(async () => {
   simulator = await startSimulator()
   project = mkdtempSync(join(tmpdir(), 'modelgate-recipes-'))
-  for (const name of ['bin', 'src', 'rules', 'simulator', 'package.json'])
+  for (const name of ['bin', 'src', 'rules', 'simulator', 'web', 'package.json', 'tsconfig.json'])
     cpSync(join(root, name), join(project, name), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
   addProvider()
@@ -36,6 +36,7 @@ beforeAll(async () => {
   addEndpoint()
   addField()
   addKey()
+  addPage()
   gateway = await startGateway()
 }, startMsMax)
 afterAll(async () => {
@@ -91,6 +92,19 @@ function addKey(): void {
   insertAfter(settings, /^export interface Settings \{\n/m, recipes.get(settings)!)
   const user = 'src/policies/model-access.ts'
   insertAfter(user, /^ +const \{ models \} = call\n/m, recipes.get(user)!)
+}
+
+/** Two files; the pages are built with them before the gateway starts. */
+function addPage(): void {
+  for (const file of ['web/pages/notes.page.ts', 'web/pages/notes.tsx'])
+    writeFileSync(join(project, file), recipes.get(file)!)
+  const { exitCode, stderr } = Bun.spawnSync(['node', join(project, 'bin/web.mjs')], {
+    cwd: project,
+    env: { PATH: process.env.PATH },
+    stdout: 'ignore',
+    stderr: 'pipe',
+  })
+  if (exitCode !== 0) throw new Error(`the pages were not built: ${stderr.toString()}`)
 }
 
 function insertAfter(file: string, place: RegExp, text: string): void {
@@ -169,6 +183,21 @@ test('a file and a line are an endpoint that is served and in the API document',
     paths: { '/model/count': { get: { operationId: 'countModels' } } },
     components: { schemas: { ModelCount: { properties: { count: { type: 'integer' } } } } },
   })
+})
+
+test('two files are a page with an address, in the navigation, in both languages', async () => {
+  const get = async (path: string) => (await fetch(`${gateway.url}/ui/${path}`)).text()
+  const html = await get('notes')
+  const [entry] = /assets\/first-[\w-]+\.js/.exec(html)!
+  const file = /assets\/notes-[\w-]+\.js/.exec(html)![0]
+  const [first, own] = [await get(entry!), await get(file)]
+  const missing = (text: string, parts: readonly string[]) => parts.filter(part => !text.includes(part))
+  // The router and the navigation are in the first file; the page has a file of its own, with its texts.
+  expect(missing(first, ['pages/notes.page.ts', file.replace('assets/', './'), '`Notes`', '`Notizen`'])).toEqual([])
+  const texts = ['There are no notes yet', 'Es gibt noch keine Notizen']
+  expect(missing(own, texts)).toEqual([])
+  expect(missing(first, texts)).toEqual(texts)
+  expect(readdirSync(join(project, 'web/pages')).filter(name => name.startsWith('notes'))).toHaveLength(2)
 })
 
 test('a line and a step are a field that keys are made with, show, change and audit', async () => {

@@ -1,5 +1,5 @@
 /**
- * Every page of `web/frame/routes.ts` as admin of the gateway, admin of a team, member and stranger, in a house whose
+ * Every page as admin of the gateway, admin of a team, member and stranger, in a house whose
  * names, answers and errors are full of markup: shown or refused as its rule says, nothing of the markup runs, no error
  * of a script, no request to another host, few requests, nothing for axe in light and dark, no wider than 360 pixels.
  */
@@ -19,15 +19,16 @@ import {
   startGatewayWithPages,
   signInByInvitation,
 } from './browser.ts'
+import { pages } from './declared-pages.ts'
 
 setDefaultTimeout(4 * pageMs)
 
 /** What a page may ask the API for before it shows what it is for, beside who is signed in. */
 const maxRequests = 3
 
-interface PageRow {
-  /** Its `h1`. */
-  readonly heading: string
+/** What is special of an address: `h1` in place of the declared title, and what follows the path. */
+interface Special {
+  readonly heading?: string
   /** Of its address, in place of none. */
   readonly search?: string
   /**
@@ -37,41 +38,25 @@ interface PageRow {
   readonly drawer?: string
 }
 
-/** One for each route: a page without a row fails. */
-const rows: Readonly<Record<string, PageRow>> = {
-  '/': { heading: 'Overview' },
-  '/playground': { heading: 'Playground' },
+const special: Readonly<Record<string, Special>> = {
   '/chat': { heading: 'New chat' },
-  '/model_hub': { heading: 'Model hub', drawer: '?model={model}' },
-  '/model_hub_table': { heading: 'Model hub' },
-  '/connect': { heading: 'Connect' },
-  '/usage': { heading: 'Usage', search: '?by=team' },
-  '/logs': { heading: 'Logs', drawer: '?call={call}' },
-  '/health': { heading: 'Health' },
-  '/audit': { heading: 'Audit log', drawer: '?entry={entry}' },
-  '/models': { heading: 'Models', drawer: '?model={model}' },
-  '/providers': { heading: 'Providers', drawer: '?credential={credential}' },
-  '/keys': { heading: 'Keys', drawer: '?key={key}' },
-  '/teams': { heading: 'Teams', drawer: '?team=team' },
-  '/users': { heading: 'Users', drawer: '?user=member' },
-  '/budgets': { heading: 'Budgets', drawer: '?of=team&id=team' },
-  '/organizations': { heading: 'Organizations', drawer: '?organization=organization' },
-  '/customers': { heading: 'Customers', drawer: '?customer=customer' },
-  '/guardrails': { heading: 'Guardrails', drawer: '?guardrail=addresses' },
-  '/caching': { heading: 'Caching' },
-  '/settings': { heading: 'Configuration', drawer: '?setting=settings.cache_params.type' },
-  '/sessions': { heading: 'Sessions' },
-  '/login': { heading: 'Sign in to Modelgate' },
+  '/model_hub': { drawer: '?model={model}' },
+  '/usage': { search: '?by=team' },
+  '/logs': { drawer: '?call={call}' },
+  '/audit': { drawer: '?entry={entry}' },
+  '/models': { drawer: '?model={model}' },
+  '/providers': { drawer: '?credential={credential}' },
+  '/keys': { drawer: '?key={key}' },
+  '/teams': { drawer: '?team=team' },
+  '/users': { drawer: '?user=member' },
+  '/budgets': { drawer: '?of=team&id=team' },
+  '/organizations': { drawer: '?organization=organization' },
+  '/customers': { drawer: '?customer=customer' },
+  '/guardrails': { drawer: '?guardrail=addresses' },
+  '/settings': { drawer: '?setting=settings.cache_params.type' },
 }
 
-/** The part of a route that the walk needs. `web` and `tests` are checked by the types of different worlds. */
-interface Route {
-  readonly path: string
-  readonly for: ((session: object) => boolean) | null
-  readonly isOpen?: boolean
-  readonly nav?: { readonly key: string }
-}
-const { routes } = (await import(`${import.meta.dir}/../../web/frame/routes.ts`)) as { routes: readonly Route[] }
+const headingOf = (path: string): string => special[path]?.heading ?? pages.find(one => one.path === path)!.title.en
 
 /** A part of it that became an element would set `ran`, or be refused by the content security policy. */
 const hostile = (place: string) =>
@@ -94,14 +79,16 @@ guardrails:
 litellm_settings: { cache: true, cache_params: { type: local } }
 `
 
-test('every route has a row here', () => {
-  expect(routes.map(({ path }) => path).toSorted()).toEqual(Object.keys(rows).toSorted())
+test('what is special is so of pages that exist', () => {
+  const paths = pages.map(({ path }) => path)
+  expect(paths.length).toBeGreaterThan(20)
+  expect(Object.keys(special).filter(path => !paths.includes(path))).toEqual([])
 })
 
-test('every page of the navigation has a key of its own after g', () => {
-  const keys = routes.flatMap(({ nav }) => nav?.key ?? [])
-  expect([...new Set(keys)]).toEqual(keys)
-  expect(keys).toHaveLength(routes.filter(({ nav }) => nav).length)
+test('every page of the navigation has a key of its own after g, and a place of its own in its group', () => {
+  const shown = pages.flatMap(({ nav }) => nav ?? [])
+  expect(new Set(shown.map(({ key }) => key)).size).toBe(shown.length)
+  expect(new Set(shown.map(({ group, place }) => `${group} ${place}`)).size).toBe(shown.length)
 })
 
 type Role = 'admin' | 'teamAdmin' | 'member'
@@ -127,11 +114,12 @@ describe.skipIf(!hasChromium).each(backends())('every page on $name', backend =>
     const seen = watched(page)
     const isWhole = backend.name === 'SQLite'
     await page.goto(`${gateway.url}/ui/sessions`)
-    await settled(page, rows['/sessions']!.heading)
+    await settled(page, headingOf('/sessions'))
     const found: string[] = []
-    for (const route of routes) {
+    for (const route of pages) {
       const isShown = route.for === null || route.for(session)
-      const { heading, search = '', drawer } = rows[route.path]!
+      const heading = headingOf(route.path)
+      const { search = '', drawer } = special[route.path] ?? {}
       seen.clear()
       await goTo(page, route.path + search)
       await settled(page, isShown ? heading : null)
@@ -187,7 +175,7 @@ describe.skipIf(!hasChromium).each(backends())('every page on $name', backend =>
     const { page, faults, close } = await openPage(browser, gateway.url)
     const seen = watched(page)
     const found: string[] = []
-    for (const route of routes) {
+    for (const route of pages) {
       seen.clear()
       const isShown = route.for === null || route.isOpen === true
       // That the document is the same for every address is shown in served.test.ts: from one refusal to the next it
@@ -196,7 +184,7 @@ describe.skipIf(!hasChromium).each(backends())('every page on $name', backend =>
       if (isRefused && !isShown) await page.evaluate(to => history.pushState(null, '', to), `/ui${route.path}`)
       else await page.goto(`${gateway.url}/ui${route.path}`)
       if (!isShown) await page.waitForURL(url => (url.searchParams.get('from') ?? '/') === route.path)
-      await settled(page, isShown ? rows[route.path]!.heading : rows['/login']!.heading)
+      await settled(page, isShown ? headingOf(route.path) : headingOf('/login'))
       expect([route.path, new URL(page.url()).pathname]).toEqual([route.path, `/ui${isShown ? route.path : '/login'}`])
       // That there is no session is an answer of 401, of which Chromium tells.
       found.push(...seen.problems(route.path, isShown).filter(text => !text.endsWith('/sign-in/session')))

@@ -4,16 +4,11 @@ import type { Browser, Page } from 'playwright-core'
 import { standardConfig } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { goTo, hasChromium, openSignedIn, pageMs, withPages } from './browser.ts'
+import { pages } from './declared-pages.ts'
 
 setDefaultTimeout(5 * pageMs)
 
-/** The part of a route that the walk needs. `web` and `tests` are checked by the types of different worlds. */
-interface Route {
-  readonly path: string
-  readonly isBare?: boolean
-}
-const { routes } = (await import(`${import.meta.dir}/../../web/frame/routes.ts`)) as { routes: readonly Route[] }
-const paths = routes.filter(one => !one.isBare).map(one => one.path)
+const paths = pages.filter(one => !one.isBare).map(one => one.path)
 
 /** Pages whose rows open a drawer, with rows in this file. */
 const withDrawers = [

@@ -2,21 +2,20 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Locator, Page } from 'playwright-core'
 import type { Gateway } from '../e2e/harness.ts'
-import german from '../../web/strings/de.json'
-import english from '../../web/strings/en.json'
 import { goTo, hasChromium, openSignedIn, pageMs, withPages } from './browser.ts'
+import { textsIn } from './declared-pages.ts'
 
 setDefaultTimeout(4 * pageMs)
 
+const english = textsIn('en')
 const languages = {
   en: { locale: 'en-US', texts: english, decimal: '.' },
-  de: { locale: 'de-DE', texts: german, decimal: ',' },
+  de: { locale: 'de-DE', texts: textsIn('de'), decimal: ',' },
 } as const
 type Language = keyof typeof languages
-type Text = keyof typeof english
 
 /** Where fields of money and limits are: the address, and what is pressed there, one after the other. */
-const places: readonly { readonly path: string; readonly press: readonly Text[]; readonly fields: number }[] = [
+const places: readonly { readonly path: string; readonly press: readonly string[]; readonly fields: number }[] = [
   { path: '/keys?new=1', press: ['keys.limits'], fields: 4 },
   { path: '/keys?key={key}', press: ['edit.action'], fields: 5 },
   { path: '/teams?new=1', press: [], fields: 1 },
@@ -131,7 +130,7 @@ describe.skipIf(!hasChromium)('fields of money and limits', () => {
     const dialog = page.getByRole('dialog').last()
     await dialog.waitFor()
     for (const text of press) {
-      const name = languages[language].texts[text]
+      const name = languages[language].texts[text]!
       await dialog
         .getByRole('button', { name, exact: true })
         .or(dialog.locator('summary', { hasText: name }))
@@ -197,11 +196,11 @@ describe.skipIf(!hasChromium)('fields of money and limits', () => {
     const changes: string[] = []
     const { page } = await open('en', changes)
     await goTo(page, '/playground')
-    await page.getByRole('textbox', { name: english['playground.message'] }).first().fill('Hello')
-    await page.locator('summary', { hasText: english['playground.parameters'] }).click()
-    const temperature = page.getByRole('textbox', { name: english['playground.temperature'] })
+    await page.getByRole('textbox', { name: english['playground.message']! }).first().fill('Hello')
+    await page.locator('summary', { hasText: english['playground.parameters']! }).click()
+    const temperature = page.getByRole('textbox', { name: english['playground.temperature']! })
     await temperature.fill('0,5')
-    await page.getByRole('button', { name: english['playground.run'], exact: true }).click()
+    await page.getByRole('button', { name: english['playground.run']!, exact: true }).click()
     await page.waitForFunction(() => document.activeElement?.hasAttribute('data-unreadable'))
     expect(changes).toEqual([])
     await temperature.press('Enter')
@@ -210,7 +209,7 @@ describe.skipIf(!hasChromium)('fields of money and limits', () => {
     await temperature.press('ArrowUp')
     expect(await temperature.inputValue()).toBe('0.6')
     const sent = page.waitForRequest(request => request.method() === 'POST')
-    await page.getByRole('button', { name: english['playground.run'], exact: true }).click()
+    await page.getByRole('button', { name: english['playground.run']!, exact: true }).click()
     expect((await sent).postDataJSON()).toMatchObject({ temperature: 0.6 })
   })
 })

@@ -7,6 +7,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { startGateway } from '../e2e/harness.ts'
 import type { Gateway } from '../e2e/harness.ts'
 import { builtPages, pageMs } from './browser.ts'
+import { pages } from './declared-pages.ts'
 
 setDefaultTimeout(3 * pageMs)
 
@@ -108,12 +109,10 @@ test('the first load of a page is at most 180 KB of scripts and styles, compress
 })
 
 test('the files of every page are asked for by its HTML, before a script runs', async () => {
-  const source = readFileSync(join(import.meta.dir, '../../web/frame/routes.ts'), 'utf8')
-  const routes = [...source.matchAll(/path: '\/(\w*)',\s+load: \(\) => import\('\.\.\/pages\/([\w-]+)\.tsx'\)/g)]
-  expect(routes.length).toBeGreaterThan(20)
-  for (const [, path, file] of routes.filter(([, one]) => one !== '_parts')) {
-    const files = await preloads(path!)
-    expect([path, files[0]?.replace(/-[\w-]{8}\.js$/, '')]).toEqual([path, `assets/${file}`])
+  expect(pages.length).toBeGreaterThan(20)
+  for (const { path, name } of pages) {
+    const files = await preloads(path.slice(1))
+    expect([path, files[0]?.replace(/-[\w-]{8}\.js$/, '')]).toEqual([path, `assets/${name}`])
     for (const one of files) expect([one, (await get(`/ui/${one}`)).status]).toEqual([one, 200])
   }
   expect(await preloads('no-such-page')).toEqual([])

@@ -3,8 +3,7 @@ import { expect, test } from 'bun:test'
 import { Glob } from 'bun'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import german from '../../web/strings/de.json'
-import en from '../../web/strings/en.json'
+import { catalogues, textsIn } from './declared-pages.ts'
 
 const root = join(import.meta.dir, '../../web')
 const files = [...new Glob('**/*.{tsx,css}').scanSync(root)].filter(file => file !== 'styles/tokens.css').sort()
@@ -55,22 +54,30 @@ test('a dialog has five fields at most: a longer form belongs in a drawer', () =
 
 test('every language says everything, with the same values in it', () => {
   const values = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort()
-  expect(Object.keys(german).sort()).toEqual(Object.keys(en).sort())
-  for (const [key, text] of Object.entries(en))
-    expect([key, values(german[key as keyof typeof en])]).toEqual([key, values(text)])
+  for (const { en, de } of catalogues) {
+    expect(Object.keys(de).sort()).toEqual(Object.keys(en).sort())
+    for (const [key, text] of Object.entries(en)) expect([key, values(de[key]!)]).toEqual([key, values(text)])
+  }
+})
+
+test('no key of a text has two texts', () => {
+  const keys = catalogues.flatMap(({ en }) => Object.keys(en))
+  expect(keys.filter((key, at) => keys.indexOf(key) !== at)).toEqual([])
 })
 
 test('texts are sentences without shouting', () => {
-  const loud = Object.entries({ ...en }).filter(([, text]) => /!|\bplease\b/i.test(text))
+  const loud = Object.entries(textsIn('en')).filter(([, text]) => /!|\bplease\b/i.test(text))
   expect(loud).toEqual([])
 })
 
 test('every text is used', () => {
   const code = [...new Glob('**/*.{ts,tsx}').scanSync(root)]
-    .filter(file => !file.startsWith('api/schema'))
+    .filter(file => !file.startsWith('api/schema') && !file.endsWith('.page.ts'))
     .map(file => readFileSync(join(root, file), 'utf8'))
     .join('\n')
   const made = [...code.matchAll(/`([a-z][\w.]*\.)\$\{/gi)].map(([, start]) => start!)
-  const unused = Object.keys(en).filter(key => !code.includes(`'${key}'`) && !made.some(start => key.startsWith(start)))
+  const unused = Object.keys(textsIn('en')).filter(
+    key => !code.includes(`'${key}'`) && !made.some(start => key.startsWith(start)),
+  )
   expect(unused).toEqual([])
 })

@@ -11,7 +11,7 @@ export function NotFound() {
         title={t('error.notFound')}
         action={
           <Link to="/" className={buttonClass()}>
-            {t('nav.overview')}
+            {t('all.overview')}
           </Link>
         }
       >

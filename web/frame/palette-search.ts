@@ -39,7 +39,7 @@ export function useSearchResults(typed: string): readonly SearchResult[] {
     ...models
       .filter(name => name.toLowerCase().includes(part))
       .slice(0, listed)
-      .map(name => result('nav.models', name, { id: name, to: '/models', search: { model: name } })),
+      .map(name => result('all.models', name, { id: name, to: '/models', search: { model: name } })),
     ...(found.data ?? []),
     ...(callId.test(text) ? [result('palette.call', text, { id: text, to: '/logs', search: { call: text } })] : []),
   ]
@@ -70,7 +70,7 @@ async function find(text: string, { signal, findsUsers }: FindingOptions): Promi
     ...keys.keys.flatMap(key =>
       typeof key === 'object'
         ? [
-            result('nav.keys', key.key_alias ?? key.key_name, {
+            result('all.keys', key.key_alias ?? key.key_name, {
               id: key.token_id,
               to: '/keys',
               search: { key: key.token_id },
@@ -79,10 +79,10 @@ async function find(text: string, { signal, findsUsers }: FindingOptions): Promi
         : [],
     ),
     ...teams.teams.map(({ team_id: id, team_alias: alias }) =>
-      result('nav.teams', alias ?? id, { id, to: '/teams', search: { team: id } }),
+      result('all.teams', alias ?? id, { id, to: '/teams', search: { team: id } }),
     ),
     ...(users?.users ?? []).map(({ user_id: id, user_email: email, user_alias: alias }) =>
-      result('nav.users', alias ?? email ?? id, { id, to: '/users', search: { user: id } }),
+      result('all.users', alias ?? email ?? id, { id, to: '/users', search: { user: id } }),
     ),
   ]
 }

@@ -7,7 +7,7 @@ import type { ReactNode } from 'react'
 import { useSession } from '../api/session.ts'
 import { itemClass } from '../components/overlays/popup-class.ts'
 import { setTheme } from '../lib/theme.ts'
-import { t } from '../strings/index.ts'
+import { t, textOf } from '../strings/index.ts'
 import { useSearchResults } from './palette-search.ts'
 import { createActions } from './create-actions.ts'
 import { useNavigation } from './sidebar.tsx'
@@ -52,11 +52,11 @@ export default function Palette({ onClose, onShortcuts }: PaletteProps) {
                 onPress={(to, search) => then(() => void navigate({ to, search: search as never }))()}
               />
               <Group title={t('palette.pages')}>
-                {pages.map(({ path, nav }) => {
+                {pages.map(({ path, title, nav }) => {
                   const Icon = nav!.icon
                   return (
                     <Item key={path} icon={<Icon size={16} />} onPress={then(() => void navigate({ to: path }))}>
-                      {t(nav!.title)}
+                      {textOf(title)}
                     </Item>
                   )
                 })}

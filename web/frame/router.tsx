@@ -8,7 +8,7 @@ import { ErrorState } from '../components/states.tsx'
 import { parseSearch, writeSearch } from '../lib/address.ts'
 import { reloadWhenReached, whyNotLoaded } from '../lib/load-part.ts'
 import { pagesPath } from '../lib/urls.ts'
-import { t } from '../strings/index.ts'
+import { t, textOf } from '../strings/index.ts'
 import { NotFound } from './not-found.tsx'
 import { routes } from './routes.ts'
 import type { PageRoute } from './routes.ts'
@@ -31,7 +31,7 @@ export function makeRouter(client: QueryClient) {
           throw redirect({ to: '/login', search: { from: location.href } as never })
         })
         if (session && !page.for(session))
-          throw new ApiError(t('error.pageOfOthers', { page: t(page.nav?.title ?? 'error.pageHeading') }), {
+          throw new ApiError(t('error.pageOfOthers', { page: textOf(page.title) }), {
             status: 403,
           })
       },
@@ -54,7 +54,7 @@ export function makeRouter(client: QueryClient) {
           <div className="flex flex-col items-center">
             <ErrorState error={error} />
             <Link to="/" className={buttonClass()}>
-              {t('nav.overview')}
+              {t('all.overview')}
             </Link>
           </div>
         ) : error instanceof ApiError && error.status === 0 ? (

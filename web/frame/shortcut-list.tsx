@@ -1,5 +1,5 @@
 import { Dialog } from '../components/overlays/dialog.tsx'
-import { t } from '../strings/index.ts'
+import { t, textOf } from '../strings/index.ts'
 import { useNavigation } from './sidebar.tsx'
 
 /** What `?` shows. */
@@ -15,7 +15,7 @@ export default function ShortcutList({ onClose }: { readonly onClose: () => void
     [['?'], t('shortcuts.help')],
     ...pages.map((page): [string[], string] => [
       ['g', page.nav!.key],
-      t('shortcuts.goTo', { page: t(page.nav!.title) }),
+      t('shortcuts.goTo', { page: textOf(page.title) }),
     ]),
   ]
   return (

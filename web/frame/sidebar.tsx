@@ -3,8 +3,9 @@ import clsx from 'clsx'
 import { Search } from 'lucide-react'
 import { useSession } from '../api/session.ts'
 import { inputClass } from '../components/forms/input-class.ts'
-import { t } from '../strings/index.ts'
-import { groups, routes } from './routes.ts'
+import { t, textOf } from '../strings/index.ts'
+import { groups } from './page-declaration.ts'
+import { routes } from './routes.ts'
 import type { PageRoute } from './routes.ts'
 
 /** The pages that this person gets to see; open pages alone until it is known who that is. */
@@ -76,19 +77,20 @@ export function Navigation({ isShort = false }: { readonly isShort?: boolean }) 
 }
 
 function NavigationLink({ page, isShort }: { readonly page: PageRoute; readonly isShort: boolean }) {
-  const { title, icon: Icon } = page.nav!
+  const { icon: Icon } = page.nav!
+  const title = textOf(page.title)
   return (
     <Link
       to={page.path}
       activeOptions={{ exact: page.path === '/', includeSearch: false }}
-      title={t(title)}
+      title={title}
       className={clsx(
         'flex h-8 touch:h-11 items-center gap-3 rounded-control px-2 text-muted hover:bg-hover hover:text-text',
         'aria-[current=page]:bg-selected aria-[current=page]:font-medium aria-[current=page]:text-text',
       )}
     >
       <Icon size={16} className="shrink-0" aria-hidden />
-      <span className={clsx('truncate', isShort && 'max-wide:sr-only')}>{t(title)}</span>
+      <span className={clsx('truncate', isShort && 'max-wide:sr-only')}>{title}</span>
     </Link>
   )
 }

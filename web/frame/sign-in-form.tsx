@@ -10,7 +10,8 @@ import { TextField } from '../components/forms/field.tsx'
 import { ErrorState, Skeleton } from '../components/states.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { apiUrl } from '../lib/urls.ts'
-import { t } from '../strings/index.ts'
+import { page } from '../pages/login.page.ts'
+import { t, textOf } from '../strings/index.ts'
 
 interface SignInFormProps {
   readonly onSignedIn: () => void
@@ -59,7 +60,7 @@ export function SignInForm({ onSignedIn, from }: SignInFormProps) {
       {providers.map(one => (
         <SingleSignOn key={one.name} provider={one} from={from} />
       ))}
-      {password && <Tabs label={t('signIn.title')} tabs={tabs} />}
+      {password && <Tabs label={textOf(page.title)} tabs={tabs} />}
     </div>
   )
 }

@@ -14,7 +14,8 @@ import { Ago } from '../components/values.tsx'
 import { useOpened, useSearchValue } from '../lib/address.ts'
 import { formatMoney } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './audit.page.ts'
 
 const actions = [
   'created',
@@ -80,12 +81,12 @@ export default function AuditPage() {
     </>
   )
   return (
-    <Page title={t('nav.audit')} filters={filters}>
+    <Page title={textOf(page.title)} filters={filters}>
       {entries.isError ? (
         <ErrorState error={entries.error} onRetry={() => void entries.refetch()} />
       ) : (
         <Table
-          label={t('nav.audit')}
+          label={textOf(page.title)}
           columns={columns}
           rows={entries.data?.pages.flatMap(page => page.audit_logs)}
           rowId={entry => entry.id}
@@ -108,7 +109,7 @@ function EntryDrawer({ id, onClose }: { readonly id: string; readonly onClose: (
   })
   const found = entry.data
   return (
-    <Drawer open onClose={onClose} title={found ? `${found.table_name} ${found.action}` : t('nav.audit')}>
+    <Drawer open onClose={onClose} title={found ? `${found.table_name} ${found.action}` : textOf(page.title)}>
       {entry.isPending && <SkeletonRows />}
       {entry.isError && <ErrorState error={entry.error} onRetry={() => void entry.refetch()} />}
       {found && (

@@ -18,7 +18,8 @@ import { isAdministrator } from '../frame/rights.ts'
 import { useChangeSearch, useSearchFlag, useSearchValue } from '../lib/address.ts'
 import { formatMoney } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './budgets.page.ts'
 import { BudgetDrawer } from './budgets/budget-drawer.tsx'
 import { CreateBudget } from './budgets/create-budget.tsx'
 import { NamedBudgets } from './budgets/named-budgets.tsx'
@@ -147,7 +148,7 @@ function Usage({ action, views }: ViewProps) {
     </>
   )
   return (
-    <Page title={t('nav.budgets')} action={action} filters={filters}>
+    <Page title={textOf(page.title)} action={action} filters={filters}>
       <UsageTable query={query} isFiltered={searched !== '' || kind !== '' || share !== ''} />
     </Page>
   )
@@ -175,7 +176,7 @@ function UsageTable({ query, isFiltered }: { readonly query: UsageQuery; readonl
         <ErrorState error={list.error} onRetry={() => void list.refetch()} />
       ) : (
         <Table
-          label={t('nav.budgets')}
+          label={textOf(page.title)}
           columns={columns}
           rows={rows}
           rowId={one => one.scope}

@@ -18,7 +18,8 @@ import { toast } from '../components/overlays/toast.tsx'
 import { Money } from '../components/values.tsx'
 import { isAdministrator } from '../frame/rights.ts'
 import { formatCompact, formatCount } from '../lib/format.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './caching.page.ts'
 import { CacheActivity } from './caching/activity.tsx'
 import { ForgetAnswers } from './caching/forget-answers.tsx'
 
@@ -45,7 +46,7 @@ export default function CachingPage() {
   })
   const isOff = cache.error instanceof ApiError && cache.error.original.startsWith('no answers are kept')
   return (
-    <Page title={t('nav.caching')} action={mayChange && cache.data && <FlushButton />}>
+    <Page title={textOf(page.title)} action={mayChange && cache.data && <FlushButton />}>
       {isOff ? (
         <EmptyState title={t('caching.off')} action={<HowToTurnOn />}>
           {t('caching.offHelp')}

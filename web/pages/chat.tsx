@@ -3,7 +3,8 @@ import type { HubModel } from '../api/model-groups.ts'
 import { useChatSettings } from '../api/conversations.ts'
 import { EmptyState, ErrorState, SkeletonRows } from '../components/states.tsx'
 import { useChangeSearch, useSearchValue } from '../lib/address.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './chat.page.ts'
 import { ConversationView } from './chat/conversation-view.tsx'
 import { useStoredChat } from './chat/use-stored-chat.ts'
 import { useTemporaryChat } from './chat/use-temporary-chat.ts'
@@ -39,7 +40,7 @@ export default function ChatPage() {
 function Alone({ children }: { readonly children: React.ReactNode }) {
   return (
     <div className="mx-auto w-full max-w-reading p-4 narrow:p-6">
-      <h1 className="sr-only">{t('nav.chat')}</h1>
+      <h1 className="sr-only">{textOf(page.title)}</h1>
       {children}
     </div>
   )

@@ -17,7 +17,8 @@ import { useSearchValue } from '../lib/address.ts'
 import { clientSetups, testCall } from '../lib/client-setups.ts'
 import type { ClientSetup } from '../lib/client-setups.ts'
 import { apiUrl, gatewayUrl } from '../lib/urls.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './connect.page.ts'
 
 const noKey = 'YOUR_KEY'
 
@@ -32,7 +33,7 @@ export default function ConnectPage() {
   const model = names?.includes(wantedModel) ? wantedModel : names?.[0]
   const client = clientSetups.find(one => one.id === wantedClient) ?? clientSetups[0]!
   return (
-    <Page title={t('nav.connect')} isNarrow>
+    <Page title={textOf(page.title)} isNarrow>
       <p className="text-muted">{t('connect.help')}</p>
       {models.isPending && <SkeletonRows count={4} />}
       {models.isError && <ErrorState error={models.error} onRetry={() => void models.refetch()} />}

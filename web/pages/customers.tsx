@@ -16,7 +16,8 @@ import { Ago, Money } from '../components/values.tsx'
 import { isAdministrator } from '../frame/rights.ts'
 import { useOpened, useSearchFlag } from '../lib/address.ts'
 import { useSearchText } from '../lib/search-text.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './customers.page.ts'
 import { CreateCustomer } from './customers/create-customer.tsx'
 import { CustomerDrawer } from './customers/customer-drawer.tsx'
 
@@ -68,7 +69,7 @@ export default function CustomersPage() {
     )
   return (
     <Page
-      title={t('nav.customers')}
+      title={textOf(page.title)}
       action={create}
       filters={<SearchField label={t('customers.search')} value={text} onChange={type} />}
     >
@@ -76,7 +77,7 @@ export default function CustomersPage() {
         <ErrorState error={list.error} onRetry={() => void list.refetch()} />
       ) : (
         <Table
-          label={t('nav.customers')}
+          label={textOf(page.title)}
           columns={columns}
           rows={list.data?.pages.flatMap(page => page.customers)}
           rowId={one => one.user_id}

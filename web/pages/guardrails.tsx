@@ -14,7 +14,8 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { isAdministrator } from '../frame/rights.ts'
 import { useOpened } from '../lib/address.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './guardrails.page.ts'
 import { GuardrailTester } from './guardrails/guardrail-tester.tsx'
 import { GuardrailDrawer } from './guardrails/guardrail-drawer.tsx'
 import { GuardrailForm } from './guardrails/guardrail-form.tsx'
@@ -76,12 +77,12 @@ export default function GuardrailsPage() {
     </Button>
   )
   return (
-    <Page title={t('nav.guardrails')} action={action}>
+    <Page title={textOf(page.title)} action={action}>
       {found.isError ? (
         <ErrorState error={found.error} onRetry={() => void found.refetch()} />
       ) : (
         <Table
-          label={t('nav.guardrails')}
+          label={textOf(page.title)}
           columns={columns}
           rows={rows}
           rowId={one => one.guardrail_id}

@@ -16,8 +16,9 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Duration } from '../components/values.tsx'
 import { isAdministrator } from '../frame/rights.ts'
-import { t } from '../strings/index.ts'
-import type { StringKey } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './health.page.ts'
+import type { StringKey } from './health.page.ts'
 import { Sparkline } from './health/sparkline.tsx'
 
 type Deployment = DeploymentHistory['deployments'][number]
@@ -187,14 +188,14 @@ export default function HealthPage() {
   const rows = history.data?.deployments.map((one): Row => ({ ...one, checked: checked.get(one.model_id) }))
   const hasReasons = rows?.some(one => one.blocked || one.checked !== undefined)
   return (
-    <Page title={t('nav.health')} action={action}>
+    <Page title={textOf(page.title)} action={action}>
       {action && <p className="text-muted">{t('health.checkHelp')}</p>}
       {check.isError && <ErrorState error={check.error} isInline onRetry={() => check.mutate()} />}
       {history.isError ? (
         <ErrorState error={history.error} onRetry={() => void history.refetch()} />
       ) : (
         <Table
-          label={t('nav.health')}
+          label={textOf(page.title)}
           columns={[...columns, ...(hasReasons ? reasonColumns : []), ...(mayChange ? [changeColumn] : [])]}
           rows={rows}
           rowId={one => one.model_id}

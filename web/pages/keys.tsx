@@ -14,7 +14,8 @@ import { Ago, Money } from '../components/values.tsx'
 import { mayCreateKeys, mayReadAll } from '../frame/rights.ts'
 import { useOpened, useSearchFlag, useSearchValue } from '../lib/address.ts'
 import { useSearchText } from '../lib/search-text.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './keys.page.ts'
 import { KeyStatus } from './keys/key-status.tsx'
 import { OwnLimits } from './keys/own-limits.tsx'
 
@@ -64,7 +65,7 @@ export default function KeysPage() {
   const startCreating = () => setCreating(true)
   return (
     <Page
-      title={t('nav.keys')}
+      title={textOf(page.title)}
       action={
         mayCreate && (
           <Button kind="primary" data-primary icon={<Plus size={16} aria-hidden />} onClick={startCreating}>
@@ -84,7 +85,7 @@ export default function KeysPage() {
         <ErrorState error={keys.error} onRetry={() => void keys.refetch()} />
       ) : (
         <Table
-          label={t('nav.keys')}
+          label={textOf(page.title)}
           columns={shown}
           rows={keys.data}
           rowId={key => key.token_id}

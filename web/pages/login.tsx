@@ -5,7 +5,8 @@ import { Panel } from '../components/page.tsx'
 import { SignInForm } from '../frame/sign-in-form.tsx'
 import { useSearchValue } from '../lib/address.ts'
 import { apiUrl } from '../lib/urls.ts'
-import { t } from '../strings/index.ts'
+import { t, textOf } from '../strings/index.ts'
+import { page } from './login.page.ts'
 
 /** `/ui/login?from=/keys`: signs in, and leads back. */
 export default function LoginPage() {
@@ -15,13 +16,13 @@ export default function LoginPage() {
   // Only a path of these pages: another site's address would lead a person there with the trust of this one.
   const target = /^\/(?![/\\])/.test(from) ? from : '/'
   useEffect(() => {
-    document.title = `${t('signIn.title')} · Modelgate`
+    document.title = `${textOf(page.title)} · Modelgate`
   }, [])
   return (
     <div className="m-auto flex w-full max-w-dialog flex-col gap-4 p-4">
       <div className="flex items-center justify-center gap-3">
         <img src="./icon.svg" alt="" className="size-8" />
-        <h1 className="text-title font-semibold">{t('signIn.title')}</h1>
+        <h1 className="text-title font-semibold">{textOf(page.title)}</h1>
       </div>
       <Panel>
         <SignInForm

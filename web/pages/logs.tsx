@@ -15,7 +15,8 @@ import { formatCount } from '../lib/format.ts'
 import { useSavedColumns } from '../lib/saved-columns.ts'
 import { rangeOf, readRange, spanOf } from '../lib/time-range.ts'
 import type { Span } from '../lib/time-range.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './logs.page.ts'
 import { CallDrawer } from './logs/call-drawer.tsx'
 import { logColumns } from './logs/columns.tsx'
 import { followCalls } from './logs/follow.ts'
@@ -152,7 +153,7 @@ export default function LogsPage() {
   const brush = (chosen: Span) => change({ range: rangeOf(chosen) }, { push: true })
   const isFiltered = filter !== '' || range !== '24h'
   return (
-    <Page title={t('nav.logs')} filters={<LogFilters />}>
+    <Page title={textOf(page.title)} filters={<LogFilters />}>
       {unread.length > 0 ? (
         <EmptyState title={t('logs.unread', { terms: unread.join(' ') })}>
           {t('logs.unreadHelp', { names: Object.keys(logFields).join(', ') })}
@@ -164,7 +165,7 @@ export default function LogsPage() {
           {problem !== null && <NotLive problem={problem} onRefresh={reload} />}
           <CallHistogram query={logQuery} rows={rows} live={live} onSelect={brush} />
           <Table
-            label={t('nav.logs')}
+            label={textOf(page.title)}
             columns={logColumns}
             shown={shown}
             onShown={setShown}

@@ -13,7 +13,8 @@ import type { Column } from '../components/table.tsx'
 import { useOpened, useSearchFlag } from '../lib/address.ts'
 import { isAdministrator } from '../frame/rights.ts'
 import { useSearchText } from '../lib/search-text.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './models.page.ts'
 import { OtherPrice } from './model-hub/price.tsx'
 import { AddModel } from './models/add-model.tsx'
 import { ModelDrawer, SourceTag } from './models/model-drawer.tsx'
@@ -95,12 +96,12 @@ export default function ModelsPage() {
   )
   const search = <SearchField label={t('models.search')} value={text} onChange={type} />
   return (
-    <Page title={t('nav.models')} action={create} filters={search}>
+    <Page title={textOf(page.title)} action={create} filters={search}>
       {models.isError ? (
         <ErrorState error={models.error} onRetry={() => void models.refetch()} />
       ) : (
         <Table
-          label={t('nav.models')}
+          label={textOf(page.title)}
           columns={columns}
           rows={models.data?.pages.flatMap(page => page.data)}
           rowId={one => one.model_info.id}

@@ -15,7 +15,8 @@ import { Ago } from '../components/values.tsx'
 import { isAdministrator } from '../frame/rights.ts'
 import { useOpened, useSearchFlag } from '../lib/address.ts'
 import { useSearchText } from '../lib/search-text.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './organizations.page.ts'
 import { CreateOrganization } from './organizations/create-organization.tsx'
 import { OrganizationDrawer } from './organizations/organization-drawer.tsx'
 
@@ -65,12 +66,12 @@ export default function OrganizationsPage() {
   )
   const search = <SearchField label={t('organizations.search')} value={text} onChange={type} />
   return (
-    <Page title={t('nav.organizations')} action={create} filters={search}>
+    <Page title={textOf(page.title)} action={create} filters={search}>
       {list.isError ? (
         <ErrorState error={list.error} onRetry={() => void list.refetch()} />
       ) : (
         <Table
-          label={t('nav.organizations')}
+          label={textOf(page.title)}
           columns={columns}
           rows={list.data?.pages.flatMap(page => page.organizations)}
           rowId={one => one.organization_id}

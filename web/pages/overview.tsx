@@ -14,7 +14,8 @@ import { EmptyState, ErrorState, Skeleton, SkeletonRows } from '../components/st
 import { Ago, Money } from '../components/values.tsx'
 import { daysFrom } from '../lib/days.ts'
 import { formatCount, formatDay, formatMoney } from '../lib/format.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './overview.page.ts'
 import { kindName, limitOf, placeOf } from './budgets/kinds.ts'
 import { logsLink, spanOfDays } from './logs/link.ts'
 import { OutcomeBadge } from './logs/outcome.tsx'
@@ -29,7 +30,7 @@ export default function OverviewPage() {
   // Who reads them changes when the overview comes: a question under way would be given up and asked again.
   useModelNames()
   return (
-    <Page title={t('nav.overview')}>
+    <Page title={textOf(page.title)}>
       {overview.isError ? (
         <ErrorState error={overview.error} onRetry={() => void overview.refetch()} />
       ) : !found ? (
@@ -61,7 +62,7 @@ function Running({ overview }: { readonly overview: Overview }) {
                 title={t('overview.noSpend')}
                 action={
                   <Link to="/connect" className={buttonClass()}>
-                    {t('nav.connect')}
+                    {t('all.connect')}
                   </Link>
                 }
               >

@@ -13,7 +13,8 @@ import { EmptyState, ErrorState, SkeletonRows } from '../components/states.tsx'
 import { Switch } from '../components/forms/switch.tsx'
 import { useChangeSearch } from '../lib/address.ts'
 import type { SearchValues } from '../lib/address.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './playground.page.ts'
 import { replayOf } from './logs/call-messages.ts'
 import { ColumnView } from './playground/column.tsx'
 import { columnsMax, readColumns, writeColumns } from './playground/columns.ts'
@@ -109,7 +110,7 @@ export default function PlaygroundPage() {
   const { models, names, replayed, operation, jsonError } = playground
   return (
     <Page
-      title={t('nav.playground')}
+      title={textOf(page.title)}
       action={<RunButton playground={playground} />}
       filters={<Filters playground={playground} />}
     >

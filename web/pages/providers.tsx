@@ -15,7 +15,8 @@ import { Ago } from '../components/values.tsx'
 import { isAdministrator } from '../frame/rights.ts'
 import { useOpened } from '../lib/address.ts'
 import { formatCount } from '../lib/format.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './providers.page.ts'
 import { CreateCredential } from './providers/create-credential.tsx'
 import { CredentialDrawer } from './providers/credential-drawer.tsx'
 import { ProviderDrawer } from './providers/provider-drawer.tsx'
@@ -126,7 +127,7 @@ export default function ProvidersPage() {
     </Button>
   )
   return (
-    <Page title={t('nav.providers')} action={action}>
+    <Page title={textOf(page.title)} action={action}>
       {credentials.isError ? (
         <ErrorState error={credentials.error} onRetry={() => void credentials.refetch()} />
       ) : (

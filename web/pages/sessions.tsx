@@ -16,7 +16,8 @@ import { toast } from '../components/overlays/toast.tsx'
 import { Ago } from '../components/values.tsx'
 import { useLeaveToSignIn } from '../frame/sign-out.ts'
 import { deviceName } from '../lib/device-name.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './sessions.page.ts'
 
 /** Where this person is signed in, and how to end it there. */
 export default function SessionsPage() {
@@ -29,7 +30,7 @@ export default function SessionsPage() {
   const endAll = useMutation({ mutationFn: endSessions, onSuccess: leave })
   return (
     <Page
-      title={t('nav.sessions')}
+      title={textOf(page.title)}
       action={
         !isByKey && (
           <Button kind="danger" onClick={() => setEndingAll(true)}>
@@ -44,7 +45,7 @@ export default function SessionsPage() {
         <ErrorState error={sessions.error} onRetry={() => void sessions.refetch()} />
       ) : (
         <Table
-          label={t('nav.sessions')}
+          label={textOf(page.title)}
           columns={columns}
           rows={sessions.data}
           rowId={row => row.id}

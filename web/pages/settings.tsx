@@ -13,7 +13,8 @@ import type { Column } from '../components/table.tsx'
 import { useOpened, useSearchValue } from '../lib/address.ts'
 import { formatCount } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './settings.page.ts'
 import { SettingDrawer } from './settings/setting-drawer.tsx'
 import { SettingValue, SourceTag } from './settings/value.tsx'
 
@@ -69,13 +70,13 @@ export default function SettingsPage() {
   )
   const chosen = values?.find(one => one.key === openKey)
   return (
-    <Page title={t('nav.settingsPage')} filters={<Filters />}>
+    <Page title={textOf(page.title)} filters={<Filters />}>
       {settings.isError ? (
         <ErrorState error={settings.error} onRetry={() => void settings.refetch()} />
       ) : (
         <>
           <Table
-            label={t('nav.settingsPage')}
+            label={textOf(page.title)}
             columns={columns}
             rows={rows}
             rowId={one => one.key}

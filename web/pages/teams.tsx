@@ -15,7 +15,8 @@ import { Ago, Money } from '../components/values.tsx'
 import { mayCreateTeams } from '../frame/rights.ts'
 import { useOpened, useSearchFlag } from '../lib/address.ts'
 import { useSearchText } from '../lib/search-text.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './teams.page.ts'
 import { CreateTeam } from './teams/create-team.tsx'
 import { TeamDrawer } from './teams/team-drawer.tsx'
 
@@ -70,12 +71,12 @@ export default function TeamsPage() {
   )
   const search = <SearchField label={t('teams.search')} value={text} onChange={type} />
   return (
-    <Page title={t('nav.teams')} action={create} filters={search}>
+    <Page title={textOf(page.title)} action={create} filters={search}>
       {teams.isError ? (
         <ErrorState error={teams.error} onRetry={() => void teams.refetch()} />
       ) : (
         <Table
-          label={t('nav.teams')}
+          label={textOf(page.title)}
           columns={columns}
           rows={rows}
           rowId={team => team.team_id}

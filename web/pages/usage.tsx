@@ -18,8 +18,9 @@ import { useSearchValue } from '../lib/address.ts'
 import { csvText, download } from '../lib/csv.ts'
 import { nanoText } from '../lib/dollars.ts'
 import { formatCompact, formatCount, formatMoney } from '../lib/format.ts'
-import { t } from '../strings/index.ts'
-import type { StringKey } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './usage.page.ts'
+import type { StringKey } from './usage.page.ts'
 import { logsLink, spanOfDays } from './logs/link.ts'
 import { byDay, dimensions, partsOf, total, twoSpans } from './usage/sums.ts'
 import type { Dimension, DimensionName, Metrics, Part } from './usage/sums.ts'
@@ -203,7 +204,7 @@ export default function UsagePage() {
     </Button>
   )
   return (
-    <Page title={t('nav.usage')} filters={filters} action={action}>
+    <Page title={textOf(page.title)} filters={filters} action={action}>
       {all.isError && <ErrorState error={all.error} onRetry={() => void all.refetch()} />}
       {!all.isError && <Overall results={all.data?.results} spans={spans} measure={measure} />}
       {parted.isError && report !== 'user' && <ErrorState error={parted.error} onRetry={() => void parted.refetch()} />}

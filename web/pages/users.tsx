@@ -15,7 +15,8 @@ import { Ago, Money } from '../components/values.tsx'
 import { isAdministrator } from '../frame/rights.ts'
 import { useOpened, useSearchFlag, useSearchValue } from '../lib/address.ts'
 import { useSearchText } from '../lib/search-text.ts'
-import { t } from '../strings/index.ts'
+import { textOf } from '../strings/index.ts'
+import { page, t } from './users.page.ts'
 import { CreateUser } from './users/create-user.tsx'
 import { roleName, userRoles } from './users/roles.ts'
 import type { UserRole } from './users/roles.ts'
@@ -35,7 +36,7 @@ const columns: readonly Column<User>[] = [
     isWideOnly: true,
     cell: user => <StatusBadge blocked={user.blocked} />,
   },
-  { id: 'teams', title: t('nav.teams'), align: 'end', isWideOnly: true, cell: user => user.teams.length },
+  { id: 'teams', title: t('all.teams'), align: 'end', isWideOnly: true, cell: user => user.teams.length },
   { id: 'spend', title: t('all.spentEver'), align: 'end', cell: user => <Money usd={user.spend} /> },
   { id: 'created', title: t('all.created'), isWideOnly: true, cell: user => <Ago at={user.created_at} /> },
 ]
@@ -84,12 +85,12 @@ export default function UsersPage() {
   )
   const isFiltered = searched !== '' || role !== ''
   return (
-    <Page title={t('nav.users')} action={create} filters={filters}>
+    <Page title={textOf(page.title)} action={create} filters={filters}>
       {users.isError ? (
         <ErrorState error={users.error} onRetry={() => void users.refetch()} />
       ) : (
         <Table
-          label={t('nav.users')}
+          label={textOf(page.title)}
           columns={columns}
           rows={users.data?.pages.flatMap(page => page.users)}
           rowId={user => user.user_id}

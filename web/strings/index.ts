@@ -1,7 +1,10 @@
-/** Texts of the pages in the viewer's language. One file a language; `en.json` says which texts exist. */
+/**
+ * Texts of the pages in the viewer's language. Those of one page stand in its declaration, `pages/NAME.page.ts`; the
+ * others in one file a language, and `en.json` says which there are.
+ */
 import en from './en.json'
 
-/** The name of a text. */
+/** The name of a text that several pages have. */
 export type StringKey = keyof typeof en
 
 /** A catalogue of another language has every text of `en.json`: the types see to it. */
@@ -15,17 +18,22 @@ export type Catalogue = Readonly<Record<StringKey, string>>
 type Refusals = Readonly<Record<string, string>>
 
 const others: Readonly<
-  Record<string, () => Promise<[{ readonly default: Catalogue }, { readonly default: Refusals }]>>
+  Partial<Record<Language, () => Promise<[{ readonly default: Catalogue }, { readonly default: Refusals }]>>>
 > = {
   de: () => Promise.all([import('./de.json'), import('./refusals-de.json')]),
 }
 
 /** Languages with their own names. */
-export const languages: Readonly<Record<string, string>> = { en: 'English', de: 'Deutsch' }
+export const languages = { en: 'English', de: 'Deutsch' } as const
+
+type Language = keyof typeof languages
+
+/** A text in every language. */
+export type InLanguages = Readonly<Record<Language, string>>
 
 const storageKey = 'modelgate.language'
 
-function chosenLanguage(): string {
+function chosenLanguage(): Language {
   let kept: string | null = null
   try {
     kept = localStorage.getItem(storageKey)
@@ -33,13 +41,18 @@ function chosenLanguage(): string {
     // Storage may be refused: the browser's language is used.
   }
   const wanted = [kept, ...navigator.languages].map(one => one?.slice(0, 2))
-  return wanted.find(one => one !== undefined && Object.hasOwn(languages, one)) ?? 'en'
+  return wanted.find(isLanguage) ?? 'en'
+}
+
+function isLanguage(name: string | undefined): name is Language {
+  return name !== undefined && Object.hasOwn(languages, name)
 }
 
 /** What the pages are shown in; a change loads them anew. */
-export const language: string = chosenLanguage()
+export const language: Language = chosenLanguage()
 
-let texts: Catalogue = en
+/** What several pages have. */
+let shared: Readonly<Record<string, string>> = en
 let refusals: Refusals = {}
 
 /** Loads the language. Called once, before anything is shown. */
@@ -48,7 +61,7 @@ export async function loadStrings(): Promise<void> {
   const load = others[language]
   if (!load) return
   const [catalogue, sentences] = await load()
-  texts = catalogue.default
+  shared = catalogue.default
   refusals = sentences.default
 }
 
@@ -63,8 +76,28 @@ export function setLanguage(name: string): void {
 
 /** The text, with `{names}` replaced by values. */
 export function t(key: StringKey, values?: Readonly<Record<string, string | number>>): string {
-  return filled(texts[key], values)
+  return filled(shared[key]!, values)
 }
+
+/** The text in the viewer's language. */
+export function textOf(text: InLanguages): string {
+  return text[language]
+}
+
+/**
+ * Makes the `t` of a page, which knows its own texts beside those that several pages have. The types see to it that
+ * every language has each of them.
+ */
+/* @__NO_SIDE_EFFECTS__ */
+export function textsOf<Own extends string>(own: Readonly<Record<Language, Readonly<Record<Own, string>>>>) {
+  const texts: Readonly<Record<string, string>> = own[language]
+  const t = (key: Own | StringKey, values?: Readonly<Record<string, string | number>>): string =>
+    filled(texts[key] ?? shared[key]!, values)
+  return Object.assign(t, { own })
+}
+
+/** The names of the texts that the `t` of a page knows. */
+export type KeyOf<T extends (key: never) => string> = Parameters<T>[0]
 
 /** What the gateway says of a request that it refuses. */
 export interface Refusal {

@@ -7,7 +7,7 @@ import { NumberField } from '../../components/forms/number-field.tsx'
 import { counts } from '../../lib/number-text.ts'
 import { BudgetFields } from '../../components/forms/period-field.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../budgets.page.ts'
 
 interface CreateBudgetProps {
   readonly onClose: () => void

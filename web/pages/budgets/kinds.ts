@@ -1,8 +1,8 @@
 /** What may have a budget: in words, where it is, and how it is changed. */
 import { ask } from '../../api/client.ts'
 import type { BudgetUsage, Calls } from '../../api/schema.d.ts'
-import { t } from '../../strings/index.ts'
-import type { StringKey } from '../../strings/index.ts'
+import { t } from '../budgets.page.ts'
+import type { StringKey } from '../budgets.page.ts'
 
 /** A budget and how it stands. */
 export type Budget = BudgetUsage['budgets'][number]

@@ -22,7 +22,8 @@ import { isAdministrator } from '../../frame/rights.ts'
 import { useOpened } from '../../lib/address.ts'
 import { formatCount, formatMoney } from '../../lib/format.ts'
 import { periodLabel } from '../../lib/periods.ts'
-import { t } from '../../strings/index.ts'
+import { textOf } from '../../strings/index.ts'
+import { page, t } from '../budgets.page.ts'
 import { kindName } from './kinds.ts'
 
 const amount = (usd: number | null): string => (usd === null ? t('all.unlimited') : formatMoney(usd))
@@ -47,7 +48,7 @@ export function NamedBudgets({ action, views }: { readonly action: ReactNode; re
     getNextPageParam: page => page.next_cursor,
   })
   return (
-    <Page title={t('nav.budgets')} action={action} filters={views}>
+    <Page title={textOf(page.title)} action={action} filters={views}>
       {list.isError ? (
         <ErrorState error={list.error} onRetry={() => void list.refetch()} />
       ) : (

@@ -10,7 +10,7 @@ import { Select } from '../../components/forms/select.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { formatMoment } from '../../lib/format.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../budgets.page.ts'
 import { raiseBudget } from './kinds.ts'
 import type { Budget } from './kinds.ts'
 

@@ -4,7 +4,7 @@ import { Panel } from '../../components/page.tsx'
 import { StackedBars } from '../../components/charts/stacked-bars.tsx'
 import { EmptyState, ErrorState, Skeleton } from '../../components/states.tsx'
 import { formatCount, formatDay, formatMoney } from '../../lib/format.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../caching.page.ts'
 
 const days = 30
 

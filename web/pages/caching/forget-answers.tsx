@@ -7,7 +7,7 @@ import { Form } from '../../components/forms/form.tsx'
 import { Panel } from '../../components/page.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../caching.page.ts'
 
 /** Single answers, by the keys that `x-proxy-cache-key` told. */
 export function ForgetAnswers() {

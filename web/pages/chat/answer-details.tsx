@@ -1,5 +1,5 @@
 import { Wrench } from 'lucide-react'
-import { t } from '../../strings/index.ts'
+import { t } from '../chat.page.ts'
 import type { Message } from './tree.ts'
 
 type Content = Message['content']

@@ -12,7 +12,7 @@ import { Menu, MenuItem, MenuSeparator } from '../../components/overlays/menu.ts
 import { reportError } from '../../components/report-error.ts'
 import { ErrorState } from '../../components/states.tsx'
 import { download } from '../../lib/csv.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../chat.page.ts'
 
 interface ConversationMenuProps {
   readonly conversation: Pick<Conversation, 'id' | 'title'>

@@ -2,8 +2,9 @@ import { useEffect, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { ServerSays } from '../../components/states.tsx'
 import { Ago } from '../../components/values.tsx'
-import { refusalText, t } from '../../strings/index.ts'
-import type { StringKey } from '../../strings/index.ts'
+import { refusalText } from '../../strings/index.ts'
+import { t } from '../chat.page.ts'
+import type { StringKey } from '../chat.page.ts'
 import type { Message } from './tree.ts'
 
 interface FailureProps {

@@ -1,6 +1,6 @@
 import { FileText, Music, X } from 'lucide-react'
 import { Button } from '../../components/button.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../chat.page.ts'
 import type { Attachment, ChosenFile } from './files.ts'
 
 const thumb = 'size-12 shrink-0 rounded-control object-cover'

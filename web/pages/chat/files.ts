@@ -1,6 +1,6 @@
 /** Files that go with a question: which a model takes, and how they are sent. */
 import type { HubModel } from '../../api/model-groups.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../chat.page.ts'
 import type { Message } from './tree.ts'
 
 /** What models tell apart. */

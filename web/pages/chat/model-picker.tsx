@@ -6,7 +6,7 @@ import type { HubModel } from '../../api/model-groups.ts'
 import { inputClass } from '../../components/forms/input-class.ts'
 import { itemClass, popupClass } from '../../components/overlays/popup-class.ts'
 import { formatCompact, formatMoney } from '../../lib/format.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../chat.page.ts'
 
 interface ModelPickerProps {
   readonly models: readonly HubModel[]

@@ -8,7 +8,7 @@ import { Confirm, Dialog } from '../../components/overlays/dialog.tsx'
 import { Select } from '../../components/forms/select.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../chat.page.ts'
 
 interface RetentionDialogProps {
   readonly settings: ChatSettings

@@ -7,7 +7,7 @@ import { NumberField } from '../../components/forms/number-field.tsx'
 import { answerTokens, shares, temperatures } from '../../lib/number-text.ts'
 import { Select } from '../../components/forms/select.tsx'
 import { ErrorState } from '../../components/states.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../chat.page.ts'
 
 interface SettingsDialogProps {
   readonly settings: ConversationSettings

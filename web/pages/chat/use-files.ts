@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { toast } from '../../components/overlays/toast.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../chat.page.ts'
 import { filesMax, kindOf, problemOf } from './files.ts'
 import type { ChosenFile } from './files.ts'
 

@@ -1,6 +1,6 @@
 import { ChevronLeft, ChevronRight } from 'lucide-react'
 import { Button } from '../../components/button.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../chat.page.ts'
 import type { Step } from './tree.ts'
 
 interface VariantsProps {

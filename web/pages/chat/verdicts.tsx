@@ -1,6 +1,6 @@
 import { ShieldAlert } from 'lucide-react'
-import { t } from '../../strings/index.ts'
-import type { StringKey } from '../../strings/index.ts'
+import { t } from '../chat.page.ts'
+import type { StringKey } from '../chat.page.ts'
 import type { Message } from './tree.ts'
 
 type Verdict = NonNullable<Message['content']['guardrails']>[number]

@@ -1,6 +1,6 @@
 import { Ghost, MessageSquare } from 'lucide-react'
 import { useSession } from '../../api/session.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../chat.page.ts'
 
 interface WelcomeProps {
   readonly isTemporary: boolean

@@ -17,7 +17,7 @@ import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { Money } from '../../components/values.tsx'
 import { isAdministrator } from '../../frame/rights.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../customers.page.ts'
 
 const infoQuery = (id: string) => ({
   queryKey: ['customers', 'one', id],

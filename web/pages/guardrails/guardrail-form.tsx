@@ -9,7 +9,7 @@ import { Select } from '../../components/forms/select.tsx'
 import { Switch } from '../../components/forms/switch.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { jsonObject } from '../../lib/json-object.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../guardrails.page.ts'
 import { modesOf } from './modes.ts'
 
 /** Kinds with the fields that a first one needs. */

@@ -9,7 +9,7 @@ import { Form } from '../../components/forms/form.tsx'
 import { Panel } from '../../components/page.tsx'
 import { Select } from '../../components/forms/select.tsx'
 import { ErrorState } from '../../components/states.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../guardrails.page.ts'
 import { marksOf } from './marks.ts'
 import { VerdictBadge } from './verdict-badge.tsx'
 

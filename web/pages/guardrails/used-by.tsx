@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import { ask } from '../../api/client.ts'
 import { Badge } from '../../components/badge.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../guardrails.page.ts'
 
 /** Whom a guardrail holds for: all calls, or the keys, teams and models that name it. */
 export function UsedBy({ id }: { readonly id: string }) {
@@ -34,21 +34,21 @@ function Users({ users: { default_on: isAlways, models, keys, teams, has_more: h
     <>
       {isAlways && <Badge tone="good">{t('guardrails.usedAlways')}</Badge>}
       {isUnused && <p className="text-muted">{t('guardrails.usedByNone')}</p>}
-      <Group title={t('nav.models')}>
+      <Group title={t('all.models')}>
         {models.map(name => (
           <Link key={name} to="/models" search={{ model: name }} className="target underline">
             {name}
           </Link>
         ))}
       </Group>
-      <Group title={t('nav.teams')}>
+      <Group title={t('all.teams')}>
         {teams.map(one => (
           <Link key={one.team_id} to="/teams" search={{ team: one.team_id }} className="target underline">
             {one.team_alias ?? one.team_id}
           </Link>
         ))}
       </Group>
-      <Group title={t('nav.keys')}>
+      <Group title={t('all.keys')}>
         {keys.map(one => (
           <Link key={one.key_id} to="/keys" search={{ key: one.key_id }} className="target underline">
             {one.key_alias ?? one.key_id}

@@ -1,8 +1,8 @@
 import type { GuardrailTrial } from '../../api/schema.d.ts'
 import { Badge } from '../../components/badge.tsx'
 import type { Tone } from '../../components/badge.tsx'
-import { t } from '../../strings/index.ts'
-import type { StringKey } from '../../strings/index.ts'
+import { t } from '../guardrails.page.ts'
+import type { StringKey } from '../guardrails.page.ts'
 
 type Verdict = GuardrailTrial['verdict']
 

@@ -1,5 +1,5 @@
 import { formatCount } from '../../lib/format.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../health.page.ts'
 
 interface SparklineProps {
   readonly requests: readonly number[]

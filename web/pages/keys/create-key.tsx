@@ -15,7 +15,7 @@ import type { LimitValues } from '../../components/forms/limit-fields.tsx'
 import { Select } from '../../components/forms/select.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { isAdministrator } from '../../frame/rights.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../keys.page.ts'
 import { NewSecret } from './new-secret.tsx'
 
 /** Three fields, and limits in a fold; what was made takes their place. */

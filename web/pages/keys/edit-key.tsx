@@ -4,7 +4,7 @@ import type { Key } from '../../api/schema.d.ts'
 import { EditForm, spendingOf } from '../../components/forms/edit-form.tsx'
 import type { Stored } from '../../components/forms/edit-form.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../keys.page.ts'
 
 const storedOf = (key: Key): Stored => ({
   version: key.version,

@@ -1,6 +1,6 @@
 import type { Key } from '../../api/schema.d.ts'
 import { Badge } from '../../components/badge.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../keys.page.ts'
 
 /** Whether calls with the key are taken. */
 export function KeyStatus({ keyRow: { blocked, expires } }: { readonly keyRow: Pick<Key, 'blocked' | 'expires'> }) {

@@ -6,7 +6,7 @@ import { Dialog } from '../../components/overlays/dialog.tsx'
 import { Secret } from '../../components/id.tsx'
 import { gatewayUrl } from '../../lib/urls.ts'
 import { snippetsFor } from '../../lib/snippets.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../keys.page.ts'
 
 interface NewSecretProps {
   readonly title: string

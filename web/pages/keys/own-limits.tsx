@@ -3,7 +3,7 @@ import { ask } from '../../api/client.ts'
 import { BudgetMeter, limitInWords } from '../../components/gateway/limits.tsx'
 import { Panel } from '../../components/page.tsx'
 import { ErrorState, Skeleton } from '../../components/states.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../keys.page.ts'
 
 /** What this person may use: limits of the user hold for all of its keys together. */
 export function OwnLimits() {

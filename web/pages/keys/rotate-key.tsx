@@ -5,7 +5,7 @@ import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/overlays/dialog.tsx'
 import { Select } from '../../components/forms/select.tsx'
 import { ErrorState } from '../../components/states.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../keys.page.ts'
 import { NewSecret } from './new-secret.tsx'
 
 const graces = ['', '24h', '7d'] as const

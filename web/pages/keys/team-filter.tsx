@@ -1,6 +1,6 @@
 import { useTeamChoices } from '../../api/teams.ts'
 import { Select } from '../../components/forms/select.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../keys.page.ts'
 
 /** Where this person sees teams: those of one of them. */
 export function TeamFilter({ team, onChange }: { readonly team: string; readonly onChange: (team: string) => void }) {

@@ -3,8 +3,8 @@ import type { SpendLog } from '../../api/schema.d.ts'
 import type { Column } from '../../components/table.tsx'
 import { Duration, Money } from '../../components/values.tsx'
 import { formatCompact, formatCount, formatMoment } from '../../lib/format.ts'
-import { t } from '../../strings/index.ts'
-import type { StringKey } from '../../strings/index.ts'
+import { t } from '../logs.page.ts'
+import type { StringKey } from '../logs.page.ts'
 import { OutcomeBadge } from './outcome.tsx'
 
 /** A column that is shown where it was chosen: a text as the ledger has it. */

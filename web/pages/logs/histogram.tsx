@@ -7,7 +7,7 @@ import { ErrorState, Skeleton } from '../../components/states.tsx'
 import { dayOf } from '../../lib/days.ts'
 import { formatCount, formatDay, formatMoment } from '../../lib/format.ts'
 import type { Span } from '../../lib/time-range.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../logs.page.ts'
 import { withLive } from './live-counts.ts'
 
 type HistogramQuery = NonNullable<Calls['GET /spend/logs/histogram']['query']>

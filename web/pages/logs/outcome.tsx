@@ -1,8 +1,8 @@
 import type { SpendLog } from '../../api/schema.d.ts'
 import { Badge } from '../../components/badge.tsx'
 import type { Tone } from '../../components/badge.tsx'
-import { t } from '../../strings/index.ts'
-import type { StringKey } from '../../strings/index.ts'
+import { t } from '../logs.page.ts'
+import type { StringKey } from '../logs.page.ts'
 
 const shown: Readonly<Record<SpendLog['outcome'], readonly [tone: Tone, word: StringKey]>> = {
   success: ['good', 'logs.success'],

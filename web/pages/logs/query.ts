@@ -1,7 +1,7 @@
 /** The filter of the log as text, and the question to the ledger that it stands for. */
 import type { Calls } from '../../api/schema.d.ts'
 import { parseFilter } from '../../lib/filter.ts'
-import type { StringKey } from '../../strings/index.ts'
+import type { StringKey } from '../logs.page.ts'
 
 type LogQuery = Partial<NonNullable<Calls['GET /spend/logs/v2']['query']>>
 

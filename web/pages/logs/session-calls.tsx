@@ -5,7 +5,7 @@ import type { SpendLog } from '../../api/schema.d.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { ErrorState, Skeleton } from '../../components/states.tsx'
 import { formatCount } from '../../lib/format.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../logs.page.ts'
 
 interface SessionCallsProps {
   readonly call: SpendLog

@@ -1,6 +1,6 @@
 /** What models can do, in the order in which it is told. */
 import type { HubModel } from '../../api/model-groups.ts'
-import type { StringKey } from '../../strings/index.ts'
+import type { StringKey } from '../model-hub.page.ts'
 
 /** The field of a model that says it -> its word. */
 export const abilityWords = {

@@ -6,7 +6,7 @@ import { useChangeSearch } from '../../lib/address.ts'
 import type { SearchValues } from '../../lib/address.ts'
 import { formatCompact, formatMoney } from '../../lib/format.ts'
 import { useSearchText } from '../../lib/search-text.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../model-hub.page.ts'
 import { abilities, abilityWords } from './abilities.ts'
 import { priceWithoutTokens } from './price-rows.ts'
 

@@ -1,8 +1,8 @@
 import type { HubModel } from '../../api/model-groups.ts'
 import { Badge } from '../../components/badge.tsx'
 import type { Tone } from '../../components/badge.tsx'
-import { t } from '../../strings/index.ts'
-import type { StringKey } from '../../strings/index.ts'
+import { t } from '../model-hub.page.ts'
+import type { StringKey } from '../model-hub.page.ts'
 
 type Health = HubModel['health_status']
 

@@ -12,7 +12,8 @@ import { Table } from '../../components/table.tsx'
 import type { Column } from '../../components/table.tsx'
 import { Tokens } from '../../components/values.tsx'
 import { useOpened } from '../../lib/address.ts'
-import { t } from '../../strings/index.ts'
+import { textOf } from '../../strings/index.ts'
+import { page, t } from '../model-hub.page.ts'
 import { HubFilters, useHubFilter } from './facets.tsx'
 import { HealthBadge } from './health-badge.tsx'
 import { ModelDrawer } from './model-drawer.tsx'
@@ -72,7 +73,7 @@ export function ModelHub({ view }: { readonly view: 'cards' | 'table' }) {
   const hasPrices = models.data?.some(one => one.prices !== undefined) ?? true
   return (
     <Page
-      title={t('nav.modelHub')}
+      title={textOf(page.title)}
       action={<OtherView view={view} filter={values} />}
       filters={<HubFilters models={models.data ?? []} />}
     >
@@ -80,7 +81,7 @@ export function ModelHub({ view }: { readonly view: 'cards' | 'table' }) {
         <ErrorState error={models.error} onRetry={() => void models.refetch()} />
       ) : view === 'table' ? (
         <Table
-          label={t('nav.modelHub')}
+          label={textOf(page.title)}
           columns={hasPrices ? [...columns, ...priceColumns] : columns}
           rows={rows}
           rowId={model => model.model_group}

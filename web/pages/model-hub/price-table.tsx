@@ -1,5 +1,5 @@
-import { t } from '../../strings/index.ts'
-import type { StringKey } from '../../strings/index.ts'
+import { t } from '../model-hub.page.ts'
+import type { StringKey } from '../model-hub.page.ts'
 import { formatCount, formatMoney } from '../../lib/format.ts'
 import { priceRows } from './price-rows.ts'
 import type { PriceRow } from './price-rows.ts'

@@ -1,5 +1,5 @@
 import { formatMoney } from '../../lib/format.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../model-hub.page.ts'
 import type { PriceRow } from './price-rows.ts'
 import { wordOf } from './price-table.tsx'
 

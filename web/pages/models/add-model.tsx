@@ -7,7 +7,7 @@ import { CreateDialog } from '../../components/overlays/create-dialog.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { ErrorState } from '../../components/states.tsx'
 import { jsonObject } from '../../lib/json-object.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../models.page.ts'
 
 type Provider = ProviderList['providers'][number]
 

@@ -8,7 +8,7 @@ import { TextField } from '../../components/forms/field.tsx'
 import { useReadVersion } from '../../components/forms/read-version.ts'
 import { ErrorState } from '../../components/states.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../models.page.ts'
 
 interface ChangeProps {
   readonly deployment: ModelInfo

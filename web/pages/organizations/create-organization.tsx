@@ -8,7 +8,7 @@ import { TextField } from '../../components/forms/field.tsx'
 import { BudgetFields } from '../../components/forms/period-field.tsx'
 import type { Budget } from '../../components/forms/period-field.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../organizations.page.ts'
 
 interface CreateOrganizationProps {
   readonly onClose: () => void

@@ -15,7 +15,7 @@ import { AllowedModels, Changed, Limits } from '../../components/gateway/limits.
 import { Members } from '../../components/gateway/members.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../organizations.page.ts'
 
 const infoQuery = (id: string) => ({
   queryKey: ['organizations', 'one', id],
@@ -166,8 +166,8 @@ function OrganizationMembers({ organization, mayChange }: { organization: Organi
 function Teams({ organization }: { readonly organization: OrganizationInfo }) {
   const { teams = [] } = organization
   return (
-    <section className="flex flex-col gap-2" aria-label={t('nav.teams')}>
-      <h2 className="font-semibold">{t('nav.teams')}</h2>
+    <section className="flex flex-col gap-2" aria-label={t('all.teams')}>
+      <h2 className="font-semibold">{t('all.teams')}</h2>
       {teams.length === 0 && <p className="text-muted">{t('organizations.noTeams')}</p>}
       <ul>
         {teams.map(team => (

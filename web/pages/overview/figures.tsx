@@ -4,8 +4,8 @@ import type { Overview } from '../../api/schema.d.ts'
 import { percentilesText } from '../../components/charts/percentiles.tsx'
 import type { Percentiles } from '../../components/charts/percentiles.tsx'
 import { formatCompact, formatCount, formatMoment, formatMoney } from '../../lib/format.ts'
-import { t } from '../../strings/index.ts'
-import type { StringKey } from '../../strings/index.ts'
+import { t } from '../overview.page.ts'
+import type { StringKey } from '../overview.page.ts'
 
 type Sums = Overview['now']
 

@@ -9,7 +9,7 @@ import { lazyPart } from '../../components/lazy-part.tsx'
 import { Panel } from '../../components/page.tsx'
 import { gatewayUrl } from '../../lib/urls.ts'
 import { snippetsFor } from '../../lib/snippets.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../overview.page.ts'
 
 const AddModel = lazyPart(async () => (await import('../models/add-model.tsx')).AddModel)
 const CreateKey = lazyPart(async () => (await import('../keys/create-key.tsx')).CreateKey)

@@ -3,7 +3,7 @@ import { Badge } from '../../components/badge.tsx'
 import { Markdown } from '../../components/text/markdown.tsx'
 import { ErrorState, Skeleton } from '../../components/states.tsx'
 import { formatCount } from '../../lib/format.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../playground.page.ts'
 import type { Output, Score } from './output.ts'
 import type { Run } from './use-runs.ts'
 

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { callQuery } from '../../api/calls.ts'
 import { Duration, Money, Tokens } from '../../components/values.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../playground.page.ts'
 import type { Run } from './use-runs.ts'
 
 /** Of a shorter stream the speed says more of the network than of the model. */

@@ -2,7 +2,7 @@ import type { KeyboardEvent } from 'react'
 import { TextArea } from '../../components/forms/field.tsx'
 import { inputClass } from '../../components/forms/input-class.ts'
 import { Tabs } from '../../components/tabs.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../playground.page.ts'
 import type { Input, Operation } from './operations.ts'
 
 interface InputProps {

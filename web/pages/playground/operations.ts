@@ -2,6 +2,7 @@
 import { answerTokens, shares, temperatures } from '../../lib/number-text.ts'
 import type { NumberRange } from '../../lib/number-text.ts'
 import type { StringKey } from '../../strings/index.ts'
+import type { StringKey as OwnKey } from '../playground.page.ts'
 import {
   chatEvent,
   messageEvent,
@@ -33,10 +34,10 @@ export interface Input {
 export interface Parameter {
   /** Its name in the request. */
   readonly name: string
-  readonly title: StringKey
+  readonly title: OwnKey
   /** Absent = a text. */
   readonly number?: {
-    readonly unit: StringKey | null
+    readonly unit: OwnKey | null
     readonly range: NumberRange
     readonly step: number
   }
@@ -51,6 +52,7 @@ export type Body = Readonly<Record<string, unknown>>
 
 /** One kind of call. */
 export interface Operation {
+  /** Other pages name it, too. */
   readonly title: StringKey
   /** Of the gateway. */
   readonly path: string
@@ -59,8 +61,8 @@ export interface Operation {
   /** The fields of `Input` that it has. */
   readonly fields: readonly (keyof Input)[]
   /** What `text` is here. */
-  readonly textTitle: StringKey
-  readonly textHelp?: StringKey
+  readonly textTitle: OwnKey
+  readonly textHelp?: OwnKey
   readonly parameters: readonly Parameter[]
   readonly body: (input: Input) => Body
   /** Where parameters do not simply stand in the body. */
@@ -99,7 +101,7 @@ const effort = {
   title: 'playground.effort',
   choices: ['none', 'minimal', 'low', 'medium', 'high'],
 } as const satisfies Parameter
-const count = (name: string, title: StringKey, max: number) =>
+const count = (name: string, title: OwnKey, max: number) =>
   ({ name, title, number: { unit: null, range: { min: 1, max, decimals: 0 }, step: 1 } }) as const satisfies Parameter
 
 /** The lines of a text that are not empty. */

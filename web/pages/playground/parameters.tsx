@@ -1,7 +1,7 @@
 import { TextField } from '../../components/forms/field.tsx'
 import { NumberField } from '../../components/forms/number-field.tsx'
 import { Select } from '../../components/forms/select.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../playground.page.ts'
 import type { Operation, Parameter, Parameters } from './operations.ts'
 
 interface ParametersProps {

@@ -4,7 +4,7 @@ import { ApiError, ask } from '../../api/client.ts'
 import { CreateDialog } from '../../components/overlays/create-dialog.tsx'
 import { TextField } from '../../components/forms/field.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../providers.page.ts'
 
 /** A key, and where it is for, under a name that models refer to. */
 export function CreateCredential({ onClose }: { readonly onClose: () => void }) {

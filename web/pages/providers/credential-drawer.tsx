@@ -10,7 +10,7 @@ import { Facts } from '../../components/facts.tsx'
 import { TextField } from '../../components/forms/field.tsx'
 import { useReadVersion } from '../../components/forms/read-version.ts'
 import { toast } from '../../components/overlays/toast.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../providers.page.ts'
 
 interface CredentialDrawerProps {
   readonly credential: Credential

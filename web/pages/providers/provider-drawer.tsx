@@ -7,7 +7,7 @@ import { Facts } from '../../components/facts.tsx'
 import { TestCall } from '../../components/gateway/test-call.tsx'
 import { Ago } from '../../components/values.tsx'
 import { explanationOf } from '../../lib/error-explanations.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../providers.page.ts'
 import { limitText } from './provider-state.tsx'
 
 type Provider = ProviderHealth['providers'][number]

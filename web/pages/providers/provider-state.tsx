@@ -2,8 +2,8 @@ import type { ProviderHealth } from '../../api/schema.d.ts'
 import { Badge } from '../../components/badge.tsx'
 import type { Tone } from '../../components/badge.tsx'
 import { formatAgo, formatCount } from '../../lib/format.ts'
-import { t } from '../../strings/index.ts'
-import type { StringKey } from '../../strings/index.ts'
+import { t } from '../providers.page.ts'
+import type { StringKey } from '../providers.page.ts'
 
 type Provider = ProviderHealth['providers'][number]
 type Limit = Provider['deployments'][number]['rate_limits'][number]

@@ -2,8 +2,8 @@ import type { EffectiveValue } from '../../api/schema.d.ts'
 import { CodeBlock } from '../../components/text/code-block.tsx'
 import { Drawer } from '../../components/overlays/drawer.tsx'
 import { Facts } from '../../components/facts.tsx'
-import { t } from '../../strings/index.ts'
-import type { StringKey } from '../../strings/index.ts'
+import { t } from '../settings.page.ts'
+import type { StringKey } from '../settings.page.ts'
 
 /** What to do where a value comes from. */
 const remedies: Readonly<Record<EffectiveValue['source'], StringKey>> = {

@@ -1,7 +1,7 @@
 import type { EffectiveValue } from '../../api/schema.d.ts'
 import { Tag } from '../../components/badge.tsx'
-import { t } from '../../strings/index.ts'
-import type { StringKey } from '../../strings/index.ts'
+import { t } from '../settings.page.ts'
+import type { StringKey } from '../settings.page.ts'
 
 /** As it stands in the file, in one line. */
 export function SettingValue({ setting: { value } }: { readonly setting: EffectiveValue }) {

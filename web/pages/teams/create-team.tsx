@@ -11,7 +11,7 @@ import type { Budget } from '../../components/forms/period-field.tsx'
 import { Select } from '../../components/forms/select.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { isAdministrator } from '../../frame/rights.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../teams.page.ts'
 
 interface CreateTeamProps {
   readonly onClose: () => void

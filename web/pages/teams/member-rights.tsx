@@ -14,7 +14,7 @@ import { Switch } from '../../components/forms/switch.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { formatCount, formatMoney } from '../../lib/format.ts'
 import { periodLabel } from '../../lib/periods.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../teams.page.ts'
 
 type Permission = NonNullable<NonNullable<Calls['POST /team/update']['body']>['team_member_permissions']>[number]
 

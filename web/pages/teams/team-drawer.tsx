@@ -17,7 +17,7 @@ import { Members } from '../../components/gateway/members.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { StoredBodies } from '../../components/gateway/stored-bodies.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../teams.page.ts'
 import { MemberRights } from './member-rights.tsx'
 
 const infoQuery = (id: string) => ({
@@ -95,7 +95,7 @@ function TeamFacts({ team, keys }: { readonly team: Team; readonly keys: number 
         { name: t('limits.models'), value: <AllowedModels models={team.models} /> },
         ...(team.tags.length > 0 ? [{ name: t('teams.tags'), value: <Tags tags={team.tags} /> }] : []),
         {
-          name: t('nav.keys'),
+          name: t('all.keys'),
           value: (
             <Link to="/keys" search={{ team: team.team_id }} className="target underline">
               {keys}

@@ -2,7 +2,7 @@
 import type { DailyActivity } from '../../api/schema.d.ts'
 import { dayAfter, dayOf, daysFrom } from '../../lib/days.ts'
 import { nanoOf, nanoText } from '../../lib/dollars.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../usage.page.ts'
 
 type Day = DailyActivity['results'][number]
 type DayMetrics = Day['metrics']

@@ -5,7 +5,7 @@ import { CreateDialog } from '../../components/overlays/create-dialog.tsx'
 import { TextField } from '../../components/forms/field.tsx'
 import { Select } from '../../components/forms/select.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../users.page.ts'
 import { roleName, userRoles } from './roles.ts'
 import type { UserRole } from './roles.ts'
 

@@ -6,7 +6,7 @@ import { Dialog } from '../../components/overlays/dialog.tsx'
 import { Secret } from '../../components/id.tsx'
 import { reportError } from '../../components/report-error.ts'
 import { Ago } from '../../components/values.tsx'
-import { t } from '../../strings/index.ts'
+import { t } from '../users.page.ts'
 
 /** A link by which the user sets a password: mailed where the gateway can, and shown once. */
 export function Invite({ user }: { readonly user: User }) {

@@ -17,7 +17,7 @@ import { Select } from '../../components/forms/select.tsx'
 import { ErrorState, SkeletonRows } from '../../components/states.tsx'
 import { toast } from '../../components/overlays/toast.tsx'
 import { isAdministrator } from '../../frame/rights.ts'
-import { t } from '../../strings/index.ts'
+import { t } from '../users.page.ts'
 import { Invite } from './invite.tsx'
 import { roleName, userRoles } from './roles.ts'
 import type { UserRole } from './roles.ts'
@@ -54,10 +54,10 @@ export function UserDrawer({ id, onClose }: { readonly id: string; readonly onCl
               ...(isChanged ? [] : [{ name: t('users.role'), value: roleName(user.user_role) }]),
               { name: t('all.status'), value: <StatusBadge blocked={user.blocked} /> },
               {
-                name: t('nav.teams'),
+                name: t('all.teams'),
                 value: info.data!.teams.map(team => team.team_alias ?? team.team_id).join(', ') || t('all.none'),
               },
-              { name: t('nav.keys'), value: info.data!.keys_total },
+              { name: t('all.keys'), value: info.data!.keys_total },
               { name: t('limits.models'), value: <AllowedModels models={user.models} /> },
               { name: t('all.changed'), value: <Changed at={user.updated_at} by={user.updated_by} /> },
             ]}

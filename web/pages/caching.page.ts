@@ -1,0 +1,85 @@
+import { DatabaseZap } from 'lucide-react'
+import type { PageDeclaration } from '../frame/page-declaration.ts'
+import { mayReadAll } from '../frame/rights.ts'
+import { textsOf } from '../strings/index.ts'
+
+export const page: PageDeclaration = {
+  title: { en: 'Caching', de: 'Cache' },
+  nav: { icon: DatabaseZap, group: 'nav.extend', place: 20, key: 'x' },
+  for: mayReadAll,
+}
+
+export const t = textsOf({
+  en: {
+    'caching.off': 'Caching is off',
+    'caching.offHelp': 'With a cache, the gateway answers repeated questions itself, at no cost.',
+    'caching.turnOn': 'Turn it on',
+    'caching.rate': 'Hit rate',
+    'caching.ofCalls': '{found} of {asked} calls',
+    'caching.saved': 'Saved',
+    'caching.notPaid': 'cost avoided by hits',
+    'caching.kept': 'Kept answers',
+    'caching.bytes': '{count} bytes in memory',
+    'caching.where': 'Kept in',
+    'caching.memory': 'memory of this process',
+    'caching.redis': 'Redis, for all replicas',
+    'caching.sinceStart':
+      'Counted by this process since its start. The calls below are those of all replicas, from the ledger.',
+    'caching.activity': 'Last 30 days',
+    'caching.noActivity': 'The cache has not been asked for anything yet',
+    'caching.hitsAndMisses': 'Hits and misses by day',
+    'caching.hitsOf': 'Hits ({kind})',
+    'caching.misses': 'Misses',
+    'caching.savedByDay': 'Saved by day',
+    'caching.semantic': 'Show settings of the semantic cache',
+    'caching.settings': 'Settings',
+    'caching.sources': 'Where they come from',
+    'caching.flush': 'Forget all answers',
+    'caching.flushHelp':
+      'All kept answers are gone at once, for all teams and replicas. The next calls are sent, and cost.',
+    'caching.flushed': 'All answers are forgotten',
+    'caching.forget': 'Forget single answers',
+    'caching.forgotten': 'Answers forgotten',
+    'caching.keys': 'Keys',
+    'caching.keysHelp': 'The values of the header x-proxy-cache-key of answers, one per line.',
+    'caching.hits': 'Recent hits',
+    'caching.noHits': 'No hits yet',
+    'caching.found': 'Found as',
+  },
+  de: {
+    'caching.off': 'Keine Antworten werden aufbewahrt',
+    'caching.offHelp': 'Gleiche Fragen beantwortet dann das Gateway, ohne Kosten.',
+    'caching.turnOn': 'Einschalten',
+    'caching.rate': 'Gefunden',
+    'caching.ofCalls': '{found} von {asked} Aufrufen',
+    'caching.saved': 'Gespart',
+    'caching.notPaid': 'was Treffer nicht kosteten',
+    'caching.kept': 'Aufbewahrte Antworten',
+    'caching.bytes': '{count} Bytes im Speicher',
+    'caching.where': 'Aufbewahrt in',
+    'caching.memory': 'Speicher dieses Prozesses',
+    'caching.redis': 'Redis, für alle Replikate',
+    'caching.sinceStart':
+      'Von diesem Prozess seit seinem Start gezählt. Die Aufrufe unten sind die aller Replikate, aus dem Hauptbuch.',
+    'caching.activity': 'Letzte 30 Tage',
+    'caching.noActivity': 'Der Cache wurde noch nicht gefragt',
+    'caching.hitsAndMisses': 'Treffer und Fehlschläge je Tag',
+    'caching.hitsOf': 'Treffer ({kind})',
+    'caching.misses': 'Fehlschläge',
+    'caching.savedByDay': 'Gespart je Tag',
+    'caching.semantic': 'Einstellungen des semantischen Caches zeigen',
+    'caching.settings': 'Einstellungen',
+    'caching.sources': 'Woher sie kommen',
+    'caching.flush': 'Alle Antworten vergessen',
+    'caching.flushHelp':
+      'Alle aufbewahrten Antworten sind sofort weg, für alle Teams und Replikate. Die nächsten Aufrufe werden gesendet und kosten.',
+    'caching.flushed': 'Alle Antworten sind vergessen',
+    'caching.forget': 'Einzelne Antworten vergessen',
+    'caching.forgotten': 'Antworten vergessen',
+    'caching.keys': 'Schlüssel',
+    'caching.keysHelp': 'Wie x-proxy-cache-key einer Antwort sagte, je Zeile einer.',
+    'caching.hits': 'Letzte Treffer',
+    'caching.noHits': 'Noch keine Treffer',
+    'caching.found': 'Gefunden als',
+  },
+})

@@ -1,0 +1,122 @@
+import { Settings2 } from 'lucide-react'
+import type { PageDeclaration } from '../frame/page-declaration.ts'
+import { mayReadAll } from '../frame/rights.ts'
+import { textsOf } from '../strings/index.ts'
+import type { KeyOf } from '../strings/index.ts'
+
+export const page: PageDeclaration = {
+  title: { en: 'Configuration', de: 'Konfiguration' },
+  nav: { icon: Settings2, group: 'nav.settings', place: 10, key: ',' },
+  for: mayReadAll,
+}
+
+export const t = textsOf({
+  en: {
+    'settings.key': 'Setting',
+    'settings.value': 'Value',
+    'settings.source': 'Comes from',
+    'settings.search': 'Search settings',
+    'settings.group': 'Group',
+    'settings.everyGroup': 'Every group',
+    'settings.group.general': 'General',
+    'settings.group.routing': 'Routing defaults',
+    'settings.group.limits': 'Limits and budgets',
+    'settings.group.sign-in': 'Sign-in',
+    'settings.group.mail': 'Mail and alerts',
+    'settings.group.retention': 'Retention',
+    'settings.group.cache': 'Cache',
+    'settings.group.prices': 'Prices',
+    'settings.group.agents': 'Coding agents',
+    'settings.group.providers': 'Keys of providers',
+    'settings.which': 'Show',
+    'settings.all': 'All settings',
+    'settings.onlySet': 'Only what is set',
+    'settings.source.file': 'file',
+    'settings.source.environment': 'environment',
+    'settings.source.flag': 'command line',
+    'settings.source.api': 'API',
+    'settings.source.stored': 'made at the first start',
+    'settings.source.default': 'default',
+    'settings.reference': 'Reference',
+    'settings.secret': 'A secret: it is never shown.',
+    'settings.change.file':
+      'Set by the configuration file, so it is changed there: {where}. The gateway reads the file again by itself.',
+    'settings.change.environment':
+      'Set by the environment variable {where} of the process: change it there, and restart the gateway.',
+    'settings.change.flag': 'Set by {where} on the command line: restart the gateway with another value.',
+    'settings.change.api': 'Set through the API. If the configuration file has {key}, the file wins.',
+    'settings.change.stored':
+      'Made by the gateway and kept in its database. If the configuration file has {key}, the file wins.',
+    'settings.change.default':
+      'Not set anywhere. Add {key} to the configuration file, or set the environment variable of this name.',
+    'settings.about': 'About this gateway',
+    'settings.version': 'Version',
+    'settings.file': 'Configuration file',
+    'settings.noFile': 'none',
+    'settings.database': 'Database',
+    'settings.connected': 'connected',
+    'settings.disconnected': 'not connected',
+    'settings.readOnly': 'read-only: no changes are stored',
+    'settings.noRedis': 'not configured',
+    'settings.replicas': 'Replicas',
+    'settings.alone': 'only this one',
+    'settings.priceList': 'Price list',
+    'settings.deployments': 'Deployments',
+    'settings.warnings': 'Possible mistakes',
+  },
+  de: {
+    'settings.key': 'Einstellung',
+    'settings.value': 'Wert',
+    'settings.source': 'Kommt von',
+    'settings.search': 'Einstellungen suchen',
+    'settings.group': 'Gruppe',
+    'settings.everyGroup': 'Alle Gruppen',
+    'settings.group.general': 'Allgemein',
+    'settings.group.routing': 'Routing',
+    'settings.group.limits': 'Limits und Budgets',
+    'settings.group.sign-in': 'Anmeldung',
+    'settings.group.mail': 'Mail und Alarme',
+    'settings.group.retention': 'Aufbewahrung',
+    'settings.group.cache': 'Cache',
+    'settings.group.prices': 'Preise',
+    'settings.group.agents': 'Coding-Agenten',
+    'settings.group.providers': 'Schlüssel von Anbietern',
+    'settings.which': 'Welche',
+    'settings.all': 'Alle Einstellungen',
+    'settings.onlySet': 'Nur gesetzte',
+    'settings.source.file': 'Datei',
+    'settings.source.environment': 'Umgebung',
+    'settings.source.flag': 'Befehlszeile',
+    'settings.source.api': 'API',
+    'settings.source.stored': 'beim ersten Start erzeugt',
+    'settings.source.default': 'Vorgabe',
+    'settings.reference': 'Verweis',
+    'settings.secret': 'Ein Geheimnis: es wird nie gezeigt.',
+    'settings.change.file':
+      'Von der Konfigurationsdatei gesetzt, also dort zu ändern: {where}. Das Gateway liest die Datei von selbst neu.',
+    'settings.change.environment':
+      'Von der Variable {where} des Prozesses gesetzt: dort ändern und das Gateway neu starten.',
+    'settings.change.flag': 'Beim Start mit {where} angegeben: das Gateway mit einem anderen Wert starten.',
+    'settings.change.api': 'Per API gesetzt. Hat die Konfigurationsdatei {key}, gilt die Datei.',
+    'settings.change.stored':
+      'Vom Gateway erzeugt und in seiner Datenbank gespeichert. Hat die Konfigurationsdatei {key}, gilt die Datei.',
+    'settings.change.default':
+      'Nichts setzt es. Schreibe {key} in die Konfigurationsdatei oder setze die Variable dieses Namens.',
+    'settings.about': 'Über dieses Gateway',
+    'settings.version': 'Version',
+    'settings.file': 'Konfigurationsdatei',
+    'settings.noFile': 'keine',
+    'settings.database': 'Datenbank',
+    'settings.connected': 'verbunden',
+    'settings.disconnected': 'nicht erreichbar',
+    'settings.readOnly': 'nur lesbar: keine Änderung wird gespeichert',
+    'settings.noRedis': 'nicht eingerichtet',
+    'settings.replicas': 'Replikate',
+    'settings.alone': 'nur dieses',
+    'settings.priceList': 'Preisliste',
+    'settings.deployments': 'Deployments',
+    'settings.warnings': 'Vermutlich Fehler',
+  },
+})
+
+export type StringKey = KeyOf<typeof t>

@@ -1,0 +1,82 @@
+import { ChartLine } from 'lucide-react'
+import type { PageDeclaration } from '../frame/page-declaration.ts'
+import { everyone } from '../frame/rights.ts'
+import { textsOf } from '../strings/index.ts'
+import type { KeyOf } from '../strings/index.ts'
+
+export const page: PageDeclaration = {
+  title: { en: 'Usage', de: 'Nutzung' },
+  nav: { icon: ChartLine, group: 'nav.observe', place: 10, key: 's' },
+  for: everyone,
+}
+
+export const t = textsOf({
+  en: {
+    'usage.name': 'Name',
+    'usage.spend': 'Spent',
+    'usage.calls': 'Calls',
+    'usage.tokens': 'Tokens',
+    'usage.failed': 'Failed calls',
+    'usage.before': 'Period before',
+    'usage.thisSpan': 'This period',
+    'usage.unpriced': 'Without price',
+    'usage.took': 'p50 / p95',
+    'usage.firstByte': 'First byte, p50 / p95',
+    'usage.unpricedHelp': '{count} calls without a known price are not in it',
+    'usage.days': 'last {count} days',
+    'usage.show': 'Chart',
+    'usage.by': 'By',
+    'usage.by.model': 'model',
+    'usage.by.deployment': 'deployment',
+    'usage.by.provider': 'provider',
+    'usage.by.key': 'key',
+    'usage.by.user': 'user',
+    'usage.by.team': 'team',
+    'usage.by.tag': 'tag',
+    'usage.by.customer': 'customer',
+    'usage.csv': 'Download CSV',
+    'usage.table': 'Usage by {by}',
+    'usage.byDay': '{what} by day (UTC)',
+    'usage.noneBefore': 'none in the period before',
+    'usage.change': '{percent} % against {before}',
+    'usage.empty': 'No calls in these days',
+    'usage.emptyHelp': 'Choose a longer period, or make a call: Connect shows how.',
+    'usage.incomplete': 'There are too many to list: the most expensive are shown, the others are summed in one line.',
+    'usage.others': 'All others',
+  },
+  de: {
+    'usage.name': 'Name',
+    'usage.spend': 'Ausgegeben',
+    'usage.calls': 'Aufrufe',
+    'usage.tokens': 'Tokens',
+    'usage.failed': 'Fehlgeschlagen',
+    'usage.before': 'Zeitraum davor',
+    'usage.thisSpan': 'Dieser Zeitraum',
+    'usage.unpriced': 'Ohne Preis',
+    'usage.took': 'p50 / p95',
+    'usage.firstByte': 'Erstes Byte, p50 / p95',
+    'usage.unpricedHelp': '{count} Aufrufe ohne bekannten Preis fehlen darin',
+    'usage.days': 'letzte {count} Tage',
+    'usage.show': 'Diagramm',
+    'usage.by': 'Nach',
+    'usage.by.model': 'Modell',
+    'usage.by.deployment': 'Deployment',
+    'usage.by.provider': 'Anbieter',
+    'usage.by.key': 'Schlüssel',
+    'usage.by.user': 'Person',
+    'usage.by.team': 'Team',
+    'usage.by.tag': 'Tag',
+    'usage.by.customer': 'Kunde',
+    'usage.csv': 'CSV herunterladen',
+    'usage.table': 'Nutzung nach {by}',
+    'usage.byDay': '{what} nach Tag (UTC)',
+    'usage.noneBefore': 'nichts im Zeitraum davor',
+    'usage.change': '{percent} % gegenüber {before}',
+    'usage.empty': 'Keine Aufrufe in diesen Tagen',
+    'usage.emptyHelp': 'Einen längeren Zeitraum oder eine andere Ursache wählen.',
+    'usage.incomplete': 'Von sehr vielen sind die teuersten einzeln aufgeführt, die übrigen in einer Zeile.',
+    'usage.others': 'Alle übrigen',
+  },
+})
+
+export type StringKey = KeyOf<typeof t>
