@@ -62,12 +62,13 @@ const dist = () => join(project, 'dist')
 const bundles = () => (existsSync(dist()) ? readdirSync(dist()).sort() : [])
 /** The packages it needs, one by one, as npm lays them out. */
 function linkPackages(folder: string): void {
-  mkdirSync(join(folder, '@oven'), { recursive: true })
   for (const name of [
     ...Object.keys(packageJson.dependencies),
     ...readdirSync(join(root, 'node_modules/@oven')).map(name => `@oven/${name}`),
-  ])
+  ]) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
     symlinkSync(realpathSync(join(root, 'node_modules', name)), join(folder, name))
+  }
 }
 let changes = 0
 const changeSource = () => appendFileSync(join(project, 'src/main.ts'), `// change ${++changes}\n`)
