@@ -62,6 +62,7 @@ function rig(answers: Record<string, Answer | readonly Answer[]>, { settings, po
   }
   const router = new Router({
     transport,
+    credentials: {} as never,
     timers: new TimerWheel(clock, 50),
     clock,
     limiter: { take: take ?? (() => ({ allowed: true, release() {}, keep() {} })) } as never,

@@ -12,7 +12,7 @@ function started({ by = 'latency-based-routing', stream = false, input = 10 } = 
   const stats = new DeploymentStats(clock)
   const call = {
     stream,
-    estimatedInputTokens: input,
+    estimatedInputTokens: () => input,
     attempt: { status: 200, usage: { inputTokens: 3, outputTokens: 4 } },
   }
   const begin = () => {

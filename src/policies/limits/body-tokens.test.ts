@@ -3,8 +3,12 @@ import { expect, test } from 'bun:test'
 import type { Call } from '../../core/call.ts'
 import { announcedBytesMax, bodyTokens, inputTokensAtHand } from './body-tokens.ts'
 
-const callOf = (size: number | undefined, estimatedInputTokens = -1): Call =>
-  ({ body: size === undefined ? undefined : { size }, estimatedInputTokens }) as unknown as Call
+const callOf = (size: number | undefined, knownInputTokens?: number): Call =>
+  ({
+    body: size === undefined ? undefined : { size },
+    estimatedInputTokens: () => knownInputTokens,
+    knownInputTokens,
+  }) as unknown as Call
 
 test('a token is four bytes, begun ones count', () => {
   expect([0, 1, 4, 5].map(size => bodyTokens(callOf(size)))).toEqual([0, 1, 1, 2])

@@ -51,6 +51,7 @@ function rig(key: object = { ...budgetOf(10_000), modelMaxBudget: { fast: budget
       owed: [],
       client: { left: false },
       responseHeaders: {},
+      taken: {},
       startedAtMs: systemClock.epochMs(),
       operation: 'chat',
       bounds: () => ({ costNanoUsdMax: 600n }),
@@ -115,7 +116,7 @@ describe('whether budgets have room, before others are paid', () => {
 
 describe('a call that is passed on to another model', () => {
   const reservedOf = (boundNanoUsd: number) => ({
-    reserved: { nanoUsd: boundNanoUsd, boundNanoUsd },
+    taken: { reserved: { nanoUsd: boundNanoUsd, boundNanoUsd } },
     measuredInput: {},
     bounds: () => ({ costNanoUsdMax: BigInt(boundNanoUsd) }),
   })
@@ -124,19 +125,19 @@ describe('a call that is passed on to another model', () => {
     const { parts, callOf, left } = rig()
     const call = callOf(reservedOf(600))
     expect([await admitModel(parts, call, 'fast'), await left('key:k:model:fast')]).toEqual([undefined, 4400])
-    expect(call.modelReservations!.map(one => [one.model, one.nanoUsd, one.taken.length])).toEqual([
+    expect(call.taken.byModel!.map(one => [one.model, one.nanoUsd, one.taken.length])).toEqual([
       ['', 600, 0],
       ['fast', 600, 1],
     ])
     expect([await admitModel(parts, call, 'fast'), await left('key:k:model:fast')]).toEqual([undefined, 4400])
-    const [own, fast] = call.modelReservations!
+    const [own, fast] = call.taken.byModel!
     expect(await reserveModelAttempt(parts.limiter, call, { taking: fast!, owed: 0 })).toBe(true)
     expect(await left('key:k:model:fast')).toBe(4400)
     expect(await reserveModelAttempt(parts.limiter, call, { taking: fast!, owed: 300 })).toBe(true)
     expect([await left('key:k:model:fast'), fast!.nanoUsd]).toEqual([4100, 900])
     expect(await reserveModelAttempt(parts.limiter, call, { taking: fast!, owed: 5000 })).toBe(false)
     expect(await reserveModelAttempt(parts.limiter, call, { taking: own!, owed: 5000 })).toBe(true)
-    releaseModels(call.modelReservations!, new Map([['key:k:model:fast', { tokens: 0, nanoUsd: 250 }]]))
+    releaseModels(call.taken.byModel!, new Map([['key:k:model:fast', { tokens: 0, nanoUsd: 250 }]]))
     expect(await left('key:k:model:fast')).toBe(5000 - 250)
   })
 
@@ -175,10 +176,10 @@ describe('a call that is passed on to another model', () => {
     const { parts, callOf, left } = rig()
     const gone = callOf({ ...reservedOf(600), client: { left: true } })
     expect((await admitModel(parts, gone, 'fast'))!.kind).toBe('client-closed')
-    expect([await left('key:k:model:fast'), gone.modelReservations!.length]).toEqual([5000, 1])
+    expect([await left('key:k:model:fast'), gone.taken.byModel!.length]).toEqual([5000, 1])
     const open = rig(budgetOf(5))
     const call = open.callOf(reservedOf(600))
-    expect([await admitModel(open.parts, call, 'fast'), call.modelReservations]).toEqual([undefined, undefined])
+    expect([await admitModel(open.parts, call, 'fast'), call.taken.byModel]).toEqual([undefined, undefined])
   })
 
   test('counts in the request limit of that model as well', async () => {
@@ -204,7 +205,7 @@ describe('a call that is passed on to another model', () => {
       ['fast', { tokens: 6, costNanoUsd: 13n }],
       ['dark', { tokens: 7, costNanoUsd: null }],
     ])
-    const settlement = { call: { modelReservations }, usedByModel } as unknown as Settlement
+    const settlement = { call: { taken: { byModel: modelReservations } }, usedByModel } as unknown as Settlement
     const charge = chargeByModel(settlement, 'w', { nanoUsd: 54, scopes: [scope('key:k')] })!
     expect(charge.nanoUsd).toBe(54)
     expect([...settlement.ownUses!]).toEqual([
@@ -213,7 +214,7 @@ describe('a call that is passed on to another model', () => {
       ['c', { tokens: 0, nanoUsd: 0 }],
       ['d', { tokens: 7, nanoUsd: 30 }],
     ])
-    const nothing = { call: { modelReservations: [] } } as unknown as Settlement
+    const nothing = { call: { taken: { byModel: [] } } } as unknown as Settlement
     expect(chargeByModel(nothing, 'w', { nanoUsd: 54, scopes: [] })).toBeUndefined()
   })
 })
@@ -224,7 +225,7 @@ describe('a batch', () => {
   const start = async (house: ReturnType<typeof rig>, models: BatchModel[], more: object = {}) => {
     const call = house.callOf(more)
     await reserveBatch(house.parts, call, { caller: house.caller, tags: [], models } as unknown as StartedBatch)
-    return call.batch
+    return call.taken.batch
   }
 
   test('reserves all that it can cost in the budgets of its caller, and of each model its part, until it ends', async () => {
