@@ -152,11 +152,16 @@ function problems(find: (tree: ts.SourceFile) => { line: number; what: string }[
   return [...trees].flatMap(([path, tree]) => find(tree).map(({ line, what }) => `${path}:${line}: ${what}`))
 }
 
+/** A line of a page's declaration that is one text of the page, which is not cut. */
+const isPageText = (path: string, line: string): boolean =>
+  path.endsWith('.page.ts') && /^\s*(?:'[\w.]+': )?(['"]).*\1,?$/.test(line)
+
 test(`lines have at most ${lineLengthMax} columns`, () => {
   const find = (tree: ts.SourceFile) =>
-    tree.text
-      .split('\n')
-      .flatMap((text, at) => (text.length > lineLengthMax ? [{ line: at + 1, what: `${text.length} columns` }] : []))
+    tree.text.split('\n').flatMap((text, at) => {
+      const isLong = text.length > lineLengthMax && !isPageText(tree.fileName, text)
+      return isLong ? [{ line: at + 1, what: `${text.length} columns` }] : []
+    })
   expect(problems(find)).toEqual([])
 })
 

@@ -10,6 +10,7 @@ import type { ChatAdapter, UnaryAdapter } from '../../src/core/provider.ts'
 import type { Usage } from '../../src/core/usage/usage.ts'
 import { emulate, validateJson } from '../../src/emulation/index.ts'
 import { schemaProblems } from '../../src/lib/json/json-schema.ts'
+import { schemaFaults } from '../../src/lib/json/json-schema-faults.ts'
 import * as formats from '../../src/formats/index.ts'
 import { bodyTokens } from '../../src/lib/tokens/body-tokens.ts'
 import { SseSplitter } from '../../src/lib/sse.ts'
@@ -467,6 +468,10 @@ describe('what a model writes is read in time', () => {
           { patternProperties: Object.fromEntries(repeat(10_000, at => [`x${at}$`, {}])) },
           map(10_000, () => 1),
         ),
+    ],
+    [
+      'what of thousands of patterns is not checked',
+      () => void schemaFaults({ patternProperties: Object.fromEntries(repeat(10_000, at => [`y${at}$`, {}])) }),
     ],
     [
       'a giant enum for thousands of items',

@@ -1,4 +1,7 @@
-/** What a page declares of itself, in `pages/NAME.page.ts`, and the addresses that follow from the names of files. */
+/**
+ * What a page declares of itself, in the file of its name that ends with `.page.ts`, and the addresses that follow from
+ * the names of files.
+ */
 import type { LucideIcon } from 'lucide-react'
 import type { Session } from '../api/session.ts'
 import type { InLanguages } from '../strings/index.ts'

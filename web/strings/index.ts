@@ -1,5 +1,5 @@
 /**
- * Texts of the pages in the viewer's language. Those of one page stand in its declaration, `pages/NAME.page.ts`; the
+ * Texts of the pages in the viewer's language. Those of one page stand in its declaration beside it; the
  * others in one file a language, and `en.json` says which there are.
  */
 import en from './en.json'

@@ -35,13 +35,21 @@ const notChecked: Readonly<Record<string, string>> = {
 const drafts = /^https?:\/\/json-schema\.org\/(?:draft\/2020-12|draft\/2019-09|draft-0[4-7])\/schema#?$/
 
 const faultsMax = 100
+/** As many patterns as one check can compile (`patternSteps` in json-schema.ts): clients send schemas, too. */
+const patternsMax = 500
 
 /** In the order of the schema, the first 100; empty = all of it is checked. */
 export function schemaFaults(root: Json): readonly SchemaFault[] {
   const faults: SchemaFault[] = []
+  const seen = new Set<string>()
   for (const { schema, path } of subschemasOf(root))
     for (const [keyword, value] of Object.entries(schema)) {
       const patterns = keyword === 'patternProperties' && isObject(value) ? Object.keys(value) : []
+      for (const one of keyword === 'pattern' && typeof value === 'string' ? [value] : patterns) seen.add(one)
+      if (seen.size > patternsMax) {
+        const problem = `makes more than ${patternsMax} patterns in one schema, which are too much work to check`
+        return [...faults, { keyword, path: [...stepsOf(path), keyword], problem }]
+      }
       const problem = problemOf(keyword, value, { root, isRoot: schema === root })
       if (problem !== undefined) faults.push({ keyword, path: [...stepsOf(path), keyword], problem })
       for (const pattern of patterns) {

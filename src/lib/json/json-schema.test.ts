@@ -192,3 +192,15 @@ test('patterns are run on texts of any length, and on characters of two units', 
   expect(schemaProblems({ pattern: '^.$' }, '💡')).toEqual([])
   expect(schemaProblems({ pattern: '^[^a]{2}$' }, '💡')).toHaveLength(1)
 })
+
+test('more patterns than can be compiled in time are said beforehand, and match nothing', () => {
+  const schema = (count: number) => ({
+    patternProperties: Object.fromEntries(Array.from({ length: count }, (_, at) => [`^limit${at}$`, {}])),
+  })
+  expect(schemaFaults(schema(300))).toEqual([])
+  expect(schemaProblems(schema(300), { a: 1 })).toEqual([])
+  expect(schemaFaults(schema(501)).map(({ problem }) => problem)).toEqual([
+    'makes more than 500 patterns in one schema, which are too much work to check',
+  ])
+  expect(schemaProblems(schema(501), { a: 1 })).toEqual(['`$` takes too much work to check'])
+})

@@ -7,7 +7,7 @@
 import { isObject } from './json-values.ts'
 import type { Json } from './json-values.ts'
 import { schemaPattern, schemaReferences } from './json-schema-parts.ts'
-import type { SchemaReferences } from './json-schema-parts.ts'
+import type { SchemaPattern, SchemaReferences } from './json-schema-parts.ts'
 
 const problemsMax = 5
 /** Bound on the work of one validation, in visits of a schema node. */
@@ -15,6 +15,8 @@ const stepsMax = 200_000
 const depthMax = 128
 /** How much other work counts as one step: characters compared, and read by patterns. */
 const charactersPerStep = 32
+/** How much a pattern costs beside its length, for each check that uses it: it may have to be compiled. */
+const patternSteps = 400
 
 /**
  * What is wrong, at most five entries such as "`$.age` must be of type integer". Empty = the value matches. A value
@@ -56,6 +58,7 @@ class SchemaCheck {
   readonly #references: SchemaReferences
   /** Canonical texts of the members of each `enum`. */
   readonly #choices = new Map<readonly unknown[], ReadonlySet<string>>()
+  readonly #patterns = new Map<string, SchemaPattern>()
   /** Above 0 only whether the value matches is needed, not the texts of the problems. */
   #probes = 0
   #steps = 0
@@ -109,11 +112,20 @@ class SchemaCheck {
   /** Whether the pattern matches; undefined = it is one that cannot be run, which was said before. */
   #fits(pattern: string, text: string): boolean | undefined {
     this.#spend(1 + text.length / charactersPerStep)
-    const compiled = schemaPattern(pattern)
+    const compiled = this.#compiled(pattern)
     if ('fault' in compiled) return undefined
     const fits = compiled.test(text)
     if (fits === undefined) throw new TooMuchWork()
     return fits
+  }
+
+  #compiled(pattern: string): SchemaPattern {
+    let compiled = this.#patterns.get(pattern)
+    if (!compiled) {
+      this.#spend(patternSteps + pattern.length)
+      this.#patterns.set(pattern, (compiled = schemaPattern(pattern)))
+    }
+    return compiled
   }
 
   #textsOf(choices: readonly unknown[]): ReadonlySet<string> {

@@ -8,7 +8,7 @@ import { TimerWheel } from '../../lib/timer-wheel.ts'
 import { callPolicies } from '../admission/admission.ts'
 import { CallControl } from '../call-control.ts'
 import { Router } from './deployment-router.ts'
-import { deployment, speechCall } from './routing-fixture.ts'
+import { deployment, speechCall } from '../../../tests/support/routing-fixture.ts'
 
 /** A call that has reached an upstream. */
 interface Sent {

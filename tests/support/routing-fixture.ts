@@ -1,10 +1,10 @@
 /** Deployments and calls for tests of the router. */
-import type { Deployment } from '../../core/deployment.ts'
-import type { Provider } from '../../core/provider.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { openaiSpeech } from '../../formats/openai/speech.ts'
-import { JsonBody } from '../../lib/json/json-body.ts'
-import { CallRecord } from '../call-record.ts'
+import type { Deployment } from '../../src/core/deployment.ts'
+import type { Provider } from '../../src/core/provider.ts'
+import type { Clock } from '../../src/lib/clock.ts'
+import { openaiSpeech } from '../../src/formats/openai/speech.ts'
+import { JsonBody } from '../../src/lib/json/json-body.ts'
+import { CallRecord } from '../../src/pipeline/call-record.ts'
 
 /** Whole answers, as JSON from the upstream. */
 const provider = {
