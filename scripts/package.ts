@@ -31,7 +31,7 @@ function compress(folder: string, names: RegExp): void {
   }
 }
 
-/** Removes what is there with `.gz`: endpoints/web/built unpacks it for a client that takes nothing compressed. */
+/** Removes what is there with `.gz`, which the gateway unpacks for a client that takes nothing compressed. */
 function leaveCompressed(folder: string): void {
   const names = new Set(readdirSync(folder))
   for (const name of names) if (names.has(`${name}.gz`)) rmSync(join(folder, name))

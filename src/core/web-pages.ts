@@ -1,4 +1,4 @@
-/** The pages for people, as an endpoint serves them. Implemented by `endpoints/web/built/built-pages.ts`. */
+/** The pages for people, as an endpoint serves them. Implemented by `endpoints/common/built-pages.ts`. */
 import type { HttpRequest } from './request.ts'
 
 /** Whether the pages for people can be served, and why not. */

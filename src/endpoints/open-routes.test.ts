@@ -6,7 +6,7 @@ import type { IncomingRequest } from '../core/request.ts'
 import { CachedExposition } from '../telemetry/cached-exposition.ts'
 import { allEndpoints } from './index.ts'
 import { createRequestRouter } from './router.ts'
-import { BuiltPages } from './web/built/built-pages.ts'
+import { BuiltPages } from './common/built-pages.ts'
 
 const endpoints = await allEndpoints()
 

@@ -5,7 +5,7 @@ import { nanoOf, nanoText } from '../../web/lib/dollars.ts'
 
 // The pages ask the browser for its languages when they are loaded.
 Object.defineProperty(navigator, 'languages', { value: ['en-US'], configurable: true })
-const { byDay, partsOf, total } = await import('../../web/pages/usage/sums.ts')
+const { byDay, partsOf, total } = await import('../../web/lib/usage-sums.ts')
 
 const metrics = (spend: number) => ({
   spend,

@@ -19,7 +19,7 @@ import { isAdministrator } from '../frame/rights.ts'
 import { textOf } from '../strings/index.ts'
 import { page, t } from './health.page.ts'
 import type { StringKey } from './health.page.ts'
-import { Sparkline } from './health/sparkline.tsx'
+import { Sparkline } from '../components/charts/sparkline.tsx'
 
 type Deployment = DeploymentHistory['deployments'][number]
 type State = 'blocked' | 'healthy' | 'unhealthy' | 'unchecked' | 'cooling' | 'failing' | 'fine' | 'unused'

@@ -22,8 +22,8 @@ import { textOf } from '../strings/index.ts'
 import { page, t } from './usage.page.ts'
 import type { StringKey } from './usage.page.ts'
 import { logsLink, spanOfDays } from './logs/link.ts'
-import { byDay, dimensions, partsOf, total, twoSpans } from './usage/sums.ts'
-import type { Dimension, DimensionName, Metrics, Part } from './usage/sums.ts'
+import { byDay, dimensions, partsOf, total, twoSpans } from '../lib/usage-sums.ts'
+import type { Dimension, DimensionName, Metrics, Part } from '../lib/usage-sums.ts'
 
 const dayChoices = ['7', '30', '90'] as const
 

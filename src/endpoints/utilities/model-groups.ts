@@ -36,7 +36,7 @@ import {
   text,
 } from '../openapi/schema.ts'
 import { shownPrices } from './model-info.ts'
-import { dollars, withFacts } from './answers/models.ts'
+import { dollars, withFacts } from '../common/model-answers.ts'
 import { jsonEndpoint } from '../common/json-endpoint.ts'
 
 /** What a public name can do: true where one of its deployments can. */

@@ -17,7 +17,7 @@ import { boolean, dateTime, described, integer, listOf, named, nullable, open, s
 import type { ValueOf } from '../openapi/schema.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { noSuchModel } from '../common/answers.ts'
-import { alwaysPriced, otherPrices, priceSource, withFacts } from './answers/models.ts'
+import { alwaysPriced, otherPrices, priceSource, withFacts } from '../common/model-answers.ts'
 import { jsonEndpoint } from '../common/json-endpoint.ts'
 
 const infoParams = shape(

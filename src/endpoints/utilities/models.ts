@@ -91,7 +91,7 @@ export const modelsList: Endpoint = {
         description: 'Models just before this one are listed: it is the `first_id` of the page behind.',
       },
     },
-    success: async () => (await import('./answers/models.ts')).modelListSuccess,
+    success: async () => (await import('../common/model-answers.ts')).modelListSuccess,
     failures: [400, 404],
   },
   handle(request, services, caller) {
@@ -288,7 +288,7 @@ export const modelsOne: Endpoint = {
     operationId: 'getModel',
     summary: 'One model',
     tag: 'Models',
-    success: async () => (await import('./answers/models.ts')).modelSuccess,
+    success: async () => (await import('../common/model-answers.ts')).modelSuccess,
   },
   handle(request, services, caller) {
     const id = request.params.model_id!

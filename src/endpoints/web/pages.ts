@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { answerFixed } from '../openapi/fixed-content.ts'
 import { text } from '../openapi/schema.ts'
-import { pageHeaders } from './built/built-pages.ts'
+import { pageHeaders } from '../common/built-pages.ts'
 
 const htmlHeaders: Readonly<Record<string, string>> = {
   ...pageHeaders,

@@ -2,10 +2,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import type { PagesState, WebPages } from '../../../core/web-pages.ts'
-import type { HttpRequest } from '../../../core/request.ts'
-import { fixedContent } from '../../openapi/fixed-content.ts'
-import type { FixedContent } from '../../openapi/fixed-content.ts'
+import type { PagesState, WebPages } from '../../core/web-pages.ts'
+import type { HttpRequest } from '../../core/request.ts'
+import { fixedContent } from '../openapi/fixed-content.ts'
+import type { FixedContent } from '../openapi/fixed-content.ts'
 
 /** Written last by the maker of the pages (bin/web.mjs): names of all files with their sizes. */
 const listFile = 'files.json'

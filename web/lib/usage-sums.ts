@@ -1,8 +1,8 @@
 /** Sums of the days that the gateway reports, for two spans of the same length. */
-import type { DailyActivity } from '../../api/schema.d.ts'
-import { dayAfter, dayOf, daysFrom } from '../../lib/days.ts'
-import { nanoOf, nanoText } from '../../lib/dollars.ts'
-import { t } from '../usage.page.ts'
+import type { DailyActivity } from '../api/schema.d.ts'
+import { dayAfter, dayOf, daysFrom } from './days.ts'
+import { nanoOf, nanoText } from './dollars.ts'
+import { t } from '../pages/usage.page.ts'
 
 type Day = DailyActivity['results'][number]
 type DayMetrics = Day['metrics']

@@ -16,10 +16,10 @@ import {
   shape,
   text,
   unixSeconds,
-} from '../../openapi/schema.ts'
-import { geminiModelListSchema, geminiModelSchema } from '../../model-calls/answers/gemini.ts'
-import { alwaysShownKeys, tokenKeys, unitKeys } from '../../../pricing/price-keys.ts'
-import type { Properties, Success } from '../../openapi/schema.ts'
+} from '../openapi/schema.ts'
+import { geminiModelListSchema, geminiModelSchema } from '../model-calls/answers/gemini.ts'
+import { alwaysShownKeys, tokenKeys, unitKeys } from '../../pricing/price-keys.ts'
+import type { Properties, Success } from '../openapi/schema.ts'
 
 /** A price in dollars. */
 export const dollars = nullable({ ...number, description: 'Dollars for one; null = not known.' })

@@ -1,5 +1,5 @@
 import { formatCount } from '../../lib/format.ts'
-import { t } from '../health.page.ts'
+import { t } from '../../pages/health.page.ts'
 
 interface SparklineProps {
   readonly requests: readonly number[]
