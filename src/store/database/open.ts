@@ -189,9 +189,9 @@ export interface ServerState {
 
 /**
  * Reads the state. `clock` learns the time of Postgres. Rejects when it does not answer. An SQLite file that cannot be
- * written says so to each writer; it is identified by its inode, which `mv` changes. Postgres is identified by the
- * start of its server, which every restore of a server or a disk brings, and by the files of a table and of its key,
- * which a restored dump makes anew, the key after the rows.
+ * written says so to each writer; it is identified by its inode, which `mv` changes. Postgres is identified by its
+ * timeline, of which a recovery to a moment and a failover begin another one, and by the files of a table and of its
+ * key, which a restored dump makes anew, the key after the rows. A server that crashed and starts again has lost nothing.
  */
 export async function serverState({ kind, sql, openedFile }: Database, clock: SharedClock): Promise<ServerState> {
   if (kind === 'sqlite') {
@@ -203,8 +203,10 @@ export async function serverState({ kind, sql, openedFile }: Database, clock: Sh
   const [found] = await answerInTime<{ state: string; now_ms: unknown; identity: string | null }[]>(sql`
     select current_setting('transaction_read_only') as state,
       (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms,
-      pg_postmaster_start_time()::text || ' ' || pg_relation_filenode(to_regclass('budget_spend'))::text || ' ' ||
-        pg_relation_filenode(to_regclass('budget_spend_pkey'))::text as identity`)
+      case when pg_is_in_recovery() then null else
+        left(pg_walfile_name(pg_current_wal_lsn()), 8) || ' ' ||
+        pg_relation_filenode(to_regclass('budget_spend'))::text || ' ' ||
+        pg_relation_filenode(to_regclass('budget_spend_pkey'))::text end as identity`)
   ended(toNumber(found?.now_ms))
   return { isReadOnly: found?.state === 'on', identity: found?.identity ?? null }
 }
