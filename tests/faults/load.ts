@@ -131,7 +131,9 @@ export async function booksOf({ sql, truth }: Fleet, keyId: string, load: Load):
       from ledger where key_id = ${keyId}`) as Row[]
     const settled = new Set(rows.map(row => row.end_user))
     const interrupted = rows.filter(row => row.outcome === 'interrupted' && row.end_user === null).length
-    return Math.max(asked.filter(user => !settled.has(user)).length - interrupted, 0)
+    // An interrupted call may have not reached the upstream yet: it stands for none that a client has seen whole.
+    const unseen = [...load.complete].filter(user => !settled.has(user)).length
+    return Math.max(asked.filter(user => !settled.has(user)).length - interrupted, unseen, 0)
   }
   let lost = await read()
   for (let [least, sinceMs] = [lost, performance.now()]; lost > 0; lost = await read()) {
