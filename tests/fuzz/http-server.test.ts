@@ -42,6 +42,19 @@ interface Outcome {
   readonly statuses: number[]
   /** How the server ended it, before the client did. */
   readonly gone: string
+  /** The last request waits to be asked for its body, so that an answer before the body ends the connection. */
+  readonly endsWithExpectation: boolean
+}
+
+/**
+ * Tells whether two cuts of one conversation had the same result. An answer that did not ask for an expected body ends
+ * the connection, unless the body is there already: then what follows it is answered, too.
+ */
+function isSame(one: Outcome, other: Outcome): boolean {
+  const [shorter, longer] = one.statuses.length < other.statuses.length ? [one, other] : [other, one]
+  if (shorter.said === longer.said) return true
+  const isEnded = shorter.endsWithExpectation && shorter.gone !== 'no'
+  return isEnded && shorter.said.split(' | ').every(said => longer.said.includes(said))
 }
 
 /** Runs the conversation and closes it. Fails on everything that must never happen. */
@@ -82,7 +95,8 @@ async function outcome(pieces: readonly Uint8Array[], room: () => number = () =>
   const said = line.requests.map(request => `${request.method} ${request.headers.target}`)
   for (const answer of answers)
     said.push(answer.body.startsWith('refused: ') ? 'refused' : `${answer.status} ${answer.body}`)
-  return { said: said.join(' | '), statuses: answers.map(answer => answer.status), gone }
+  const endsWithExpectation = line.requests.at(-1)?.headers.expectsContinue === true
+  return { said: said.join(' | '), statuses: answers.map(answer => answer.status), gone, endsWithExpectation }
 }
 
 test('each conversation is the same when it is cut in two at any byte, and byte by byte', async () => {
@@ -123,7 +137,7 @@ test('2,500 mutated conversations: no crash, no hang, no second answer; splits c
     const bytes = mutate(conversationSeeds[i % conversationSeeds.length]!, random)
     const atOnce = await outcome([bytes])
     const inParts = await outcome(split(bytes, random, 60))
-    if (atOnce.said !== inParts.said)
+    if (!isSame(atOnce, inParts))
       throw new Error(`differs by split: ${JSON.stringify(bytes.toString('latin1'))}\n${atOnce.said}\n${inParts.said}`)
     if (atOnce.said.includes('refused')) refusals++
   }

@@ -191,7 +191,7 @@ export interface ServerState {
  * Reads the state. `clock` learns the time of Postgres. Rejects when it does not answer. An SQLite file that cannot be
  * written says so to each writer; it is identified by its inode, which `mv` changes. Postgres is identified by its
  * timeline, of which a recovery to a moment and a failover begin another one, and by the files of a table and of its
- * key, which a restored dump makes anew, the key after the rows. A server that crashed and starts again has lost nothing.
+ * key, which a restored dump makes anew, the key after the rows. A server that crashed and starts again lost nothing.
  */
 export async function serverState({ kind, sql, openedFile }: Database, clock: SharedClock): Promise<ServerState> {
   if (kind === 'sqlite') {

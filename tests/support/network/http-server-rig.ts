@@ -360,8 +360,14 @@ export class FakeConnection implements ConnectionOwner {
     this.connection.data(Buffer.from(bytes as string, 'latin1'))
   }
 
-  /** Until what is under way has come to rest. */
+  /** Waits until three turns of the event loop brought no request and no byte, however many requests are queued. */
   async rest(): Promise<void> {
-    for (let i = 0; i < 3; i++) await new Promise<void>(resolve => setImmediate(resolve))
+    let before = ''
+    for (let quiet = 0; quiet < 3; quiet++) {
+      await new Promise<void>(resolve => setImmediate(resolve))
+      const now = `${this.requests.length} ${this.socket.sent.length} ${this.socket.gone} ${this.closes}`
+      if (now !== before) quiet = 0
+      before = now
+    }
   }
 }
