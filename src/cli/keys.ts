@@ -252,7 +252,7 @@ export const keysResetMaster: Command = {
     if (given)
       throw new Error(`the master key is the one in ${given}, which every start of the gateway takes; change it there`)
     await withDatabase(input, ({ database, pepper }) =>
-      resetMasterKey(database, pepper, made => writeFully(`${made}\n`)),
+      resetMasterKey(database, pepper, made => showMaster(`${made}\n`)),
     )
     printError(
       'this is the master key from now on, shown once; running gateways know it within a second. One that is started ' +
@@ -260,4 +260,15 @@ export const keysResetMaster: Command = {
     )
     return 0
   },
+}
+
+/** Throws where it has no reader: then the key is not made. */
+function showMaster(text: string): void {
+  try {
+    writeFully(text)
+  } catch (error) {
+    throw new Error(`the new master key cannot be shown, so the one before stays: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
 }

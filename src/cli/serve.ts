@@ -8,6 +8,7 @@ import { modelCountText } from '../config/model-counts.ts'
 import { systemClock } from '../lib/clock.ts'
 import { compileForServing } from '../lib/compile-policy.ts'
 import { Secret } from '../lib/secret.ts'
+import { goOnWithoutReader } from './closed-pipe.ts'
 import type { Command, CommandInput } from './command.ts'
 import { printError, UsageError, writeFully } from './command.ts'
 import { explainFailure } from './failures.ts'
@@ -37,6 +38,7 @@ export const serve: Command = {
   },
   async run(input) {
     const { environment } = input
+    goOnWithoutReader()
     const server = await start(input)
     keepServing(server)
     return new Promise<number>(resolve => {

@@ -1,3 +1,4 @@
+import { goOnWithoutReader } from './closed-pipe.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
 import { portNumber, text } from './options.ts'
@@ -17,6 +18,7 @@ export const simulate: Command = {
     const port = portNumber(text(flags.port) ?? '4010', '--port')
     const host = text(flags.host) ?? '127.0.0.1'
     const seed = seedOf(text(flags.seed) ?? '1')
+    goOnWithoutReader()
     // Imported here to save memory in the gateway.
     const { runSimulator } = await import('../../simulator/index.ts')
     await runSimulator({ port, host, seed }).catch((thrown: unknown) => {
