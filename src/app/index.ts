@@ -29,7 +29,7 @@ import { openStore } from './store.ts'
 import type { Store } from './store.ts'
 
 /** Shown to the operator once the gateway listens. */
-export type Announcement = Pick<RunningServer, 'url' | 'models' | 'warnings' | 'firstMasterKey'>
+export type Announcement = Pick<RunningServer, 'url' | 'models' | 'warnings' | 'leftOut' | 'firstMasterKey'>
 
 /**
  * Starts everything and serves. Throws with a message for the operator when it cannot. `announce` is called once and
@@ -50,7 +50,10 @@ export async function startServer(
     providers,
     secrets,
     readFile: options.readFile,
+    leavesOut: true,
   })
+  for (const problem of source.current().leftOut ?? [])
+    logger.error('an entry of the configuration is left out', { problem })
   const prices = await source.fetchPrices()
   for (const problem of prices?.problems ?? []) logger.warn(problem)
   const privacy = keepPrivate(options.dataDirectory)
@@ -104,7 +107,8 @@ async function serveStore(serving: ServerParts): Promise<RunningServer> {
     limit: limitOf(connectionsMax, parts.router, logger),
     bodyMemoryBytesMax: parts.bodyMemoryBytesMax,
   })
-  const facts = { url: server.url, models: countModels(source.current()), warnings: source.current().warnings }
+  const { warnings, leftOut = [] } = source.current()
+  const facts = { url: server.url, models: countModels(source.current()), warnings, leftOut }
   const firstMasterKey = await keepMasterKey(store, logger, made => announce({ ...facts, firstMasterKey: made })).catch(
     (error: unknown) => {
       void server.stop()

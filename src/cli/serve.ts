@@ -163,9 +163,10 @@ function givenMasterKey({ MODELGATE_MASTER_KEY: given }: CommandInput['environme
 }
 
 /** Written to stderr: stdout is the log. */
-function announce({ url: address, models: counts, warnings, firstMasterKey }: Announcement): void {
+function announce({ url: address, models: counts, warnings, leftOut, firstMasterKey }: Announcement): void {
   const url = address.replace(/\/$/, '')
   const { models, more } = modelCountText(counts)
+  for (const problem of leftOut) printError(`error: ${problem}; this entry is left out`)
   for (const warning of warnings) printError(`warning: ${warning}`)
   if (firstMasterKey !== undefined) showMasterKey(masterKeyText(url, firstMasterKey))
   printError(`Modelgate serves ${models} on ${url} (API: ${url}/docs)${more}`)

@@ -45,6 +45,8 @@ export interface RunningServer {
   readonly firstMasterKey: string | undefined
   readonly models: ModelCounts
   readonly warnings: readonly string[]
+  /** Mistakes of the entries of the file that are not served. */
+  readonly leftOut: readonly string[]
   /** Sockets to upstreams. */
   connections(): { busy: number; idle: number }
   reload(): Promise<ReloadReport>

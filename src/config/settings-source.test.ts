@@ -30,6 +30,7 @@ interface Wish {
   readonly environment?: Readonly<Record<string, string>>
   readonly from?: ReadonlyMap<string, Provider>
   readonly discoverEveryMs?: number
+  readonly leavesOut?: boolean
 }
 
 async function openSource({
@@ -60,6 +61,23 @@ function reports(source: SettingsSource): () => Promise<ReloadReport> {
     return report
   }
 }
+
+test('a broken entry is left out at the start; a change that breaks one more is not applied', async () => {
+  const broken = (name: string) => `  - { model_name: ${name}, proxy_params: { model: nowhere/x } }\n`
+  writeFileSync(file, listOf('a', 'b') + broken('c'))
+  const source = await openSource({ configFile: file, leavesOut: true })
+  expect(names(source)).toEqual(['a', 'b'])
+  expect(source.current().leftOut).toEqual([expect.stringContaining(`${file}:4:`)])
+  writeFileSync(file, listOf('a') + broken('b') + broken('c'))
+  expect(await source.reload()).toMatchObject({ applied: false, problems: [expect.any(String), expect.any(String)] })
+  expect(names(source)).toEqual(['a', 'b'])
+  writeFileSync(file, `model_list:\n${broken('c')}${listOf('a', 'd').replace('model_list:\n', '')}`)
+  expect((await source.reload()).applied).toBe(true)
+  expect(names(source)).toEqual(['a', 'd'])
+  writeFileSync(file, listOf('a', 'c'))
+  await source.reload()
+  expect([names(source), source.current().leftOut]).toEqual([['a', 'c'], undefined])
+})
 
 test('the first reading reports every mistake with its line', async () => {
   writeFileSync(

@@ -82,6 +82,8 @@ interface SourceOptions {
   readonly providers: Providers
   /** Absent = what refers to them is not checked. */
   readonly secrets?: SecretSources
+  /** true = broken entries of the model list are left out at the start. */
+  readonly leavesOut?: boolean
   /** Absent = files are read in this process, which keeps what is loaded for that. */
   readonly readFile?: ConfigReader | undefined
   /** How often servers on this machine are looked for. */
@@ -112,6 +114,8 @@ class FileSource implements SettingsSource {
   /** The text that was read last, and that which is in use. */
   #text: string | undefined
   #applied: string | undefined
+  /** The names of the entries that are not served. */
+  #leftOut: readonly string[] = []
   /** Of the text that was read last. */
   #references: readonly string[] = []
   #merged: MergedConfiguration | undefined
@@ -137,6 +141,7 @@ class FileSource implements SettingsSource {
     this.#merged = new MergedConfiguration(first.settings, first.entryContext, this.#options.secrets)
     this.#applied = this.#text
     this.#config = this.#started = first.config
+    this.#leftOut = first.leftOut?.names ?? []
   }
 
   get merged(): MergedConfiguration {
@@ -156,7 +161,7 @@ class FileSource implements SettingsSource {
   }
 
   async #read(): Promise<SettingsReading> {
-    const { configFile, environment, providers, secrets } = this.#options
+    const { configFile, environment, providers, secrets, leavesOut } = this.#options
     const read = await this.#readText()
     if ('mistakes' in read) return read
     this.#text = read.text
@@ -169,6 +174,7 @@ class FileSource implements SettingsSource {
       discovered: this.#discovered,
       downloadedPrices: settings => this.#prices.downloaded(settings),
       secrets,
+      leavesOut,
     })
   }
 
@@ -196,6 +202,10 @@ class FileSource implements SettingsSource {
   async #readNow(): Promise<ReloadReport> {
     const next = await this.#read()
     if (!next.settings) return { applied: false, problems: next.mistakes }
+    const { names = [], lines = [] } = next.leftOut ?? {}
+    // A model that is served does not go by a slip of an editor.
+    if (names.some(name => !this.#leftOut.includes(name))) return { applied: false, problems: lines }
+    this.#leftOut = names
     this.merged.useFile(next.settings, next.entryContext)
     this.#config = next.config
     this.#applied = this.#text

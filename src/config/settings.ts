@@ -13,6 +13,8 @@ import { entryProblems } from './checks/entry-checks.ts'
 import { accessGroups } from '../access/models/access-groups.ts'
 import { missingPriceWarnings } from './models/deployment-lists.ts'
 import { pricesWithoutEffect } from './checks/price-entries.ts'
+import { withoutBrokenEntries } from './left-out.ts'
+import type { LeftOut } from './left-out.ts'
 import { ListedDeployments } from './models/listed-deployments.ts'
 import type { EntryContext, FileCredential } from './models/entry-context.ts'
 import { idMistakes, mistakeAt, modelAliasesOf, nameFindings } from './checks/name-checks.ts'
@@ -54,7 +56,10 @@ export type SettingsReading = {
   readonly warnings: readonly string[]
 } & (
   | {
-      readonly settings: Settings /** What entries that are made by API are read with. */
+      readonly settings: Settings
+      /** Absent = everything is served. */
+      readonly leftOut?: LeftOut
+      /** What entries that are made by API are read with. */
       readonly entryContext: EntryContext
     }
   /** There is a mistake. */
@@ -73,6 +78,8 @@ export interface SettingsInput {
   readonly providers: Providers
   /** The list that was brought from the address of `prices`; undefined = not yet. */
   readonly downloadedPrices?: ((settings: PriceSettings) => OperatorList | undefined) | undefined
+  /** true = broken entries of the model list are left out, where the file does not want to be strict. */
+  readonly leavesOut?: boolean | undefined
   /** Models of servers on this machine; used only without a model list. */
   readonly discovered?: readonly DiscoveredModel[] | undefined
 }
@@ -84,8 +91,19 @@ export interface SettingsInput {
 export function settingsFrom(input: SettingsInput): SettingsReading {
   const before = operatorListInForce()
   const built = buildAll(input)
-  if (!built.settings) useOperatorList(before)
-  return built
+  const reading = built.settings || !input.leavesOut ? built : (withoutBroken(input, built.mistakes) ?? built)
+  if (!reading.settings) useOperatorList(before)
+  return reading
+}
+
+/** undefined = more is broken than may be left out, or the file wants to be strict. */
+function withoutBroken(input: SettingsInput, mistakes: readonly string[]): SettingsReading | undefined {
+  const found = input.reading && withoutBrokenEntries(input.reading, mistakes)
+  if (!found) return undefined
+  const { rest, leftOut } = found
+  const built = buildAll({ ...input, reading: rest })
+  if (!built.settings || built.settings.isStrict) return undefined
+  return { ...built, settings: { ...built.settings, leftOut: leftOut.lines }, leftOut }
 }
 
 function buildAll(input: SettingsInput): SettingsReading {

@@ -90,6 +90,10 @@ export interface Settings {
   readonly file: string | null
   /** Messages for the operator that do not prevent the start. */
   readonly warnings: readonly string[]
+  /** A file with a broken entry is refused as a whole. */
+  readonly isStrict: boolean
+  /** Mistakes of the entries of the file that are not served, one a line; absent = there are none. */
+  readonly leftOut?: readonly string[]
 }
 
 /**

@@ -162,6 +162,19 @@ export const catalog = {
     quirks: noDeveloper,
   },
   zai: { baseUrl: 'https://api.z.ai/api/paas/v4', apiKeyEnv: ['ZAI_API_KEY'], quirks: noDeveloper, images: true },
+  // docs.bigmodel.cn, "OpenAI API compatibility" (2026-11): the vendor of zai for China, with keys of its own.
+  zhipu: {
+    baseUrl: 'https://open.bigmodel.cn/api/paas/v4',
+    apiKeyEnv: ['ZHIPU_API_KEY', 'ZHIPUAI_API_KEY', 'BIGMODEL_API_KEY'],
+    quirks: noDeveloper,
+    images: true,
+  },
+  // docs.github.com, "REST API endpoints for models inference" (2026-11): models are named `publisher/model`.
+  github: { baseUrl: 'https://models.github.ai/inference', apiKeyEnv: ['GITHUB_API_KEY'], quirks: noDeveloper },
+  // developers.cloudflare.com, "OpenAI compatible API endpoints" of Workers AI (2026-11): the address has the account.
+  cloudflare: { apiKeyEnv: ['CLOUDFLARE_API_KEY', 'CLOUDFLARE_API_TOKEN'], quirks: noDeveloper },
+  // developers.cloudflare.com, "Unified API" of AI Gateway (2026-11): account and gateway are in the address.
+  cloudflare_ai_gateway: { apiKeyEnv: ['CLOUDFLARE_AI_GATEWAY_API_KEY'], embeddings: false, quirks: noDeveloper },
   dashscope: {
     baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
     apiKeyEnv: ['DASHSCOPE_API_KEY'],

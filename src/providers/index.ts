@@ -37,6 +37,7 @@ export const providers: ReadonlyMap<string, Provider> = new Map<string, Provider
 
 /** Other names in LiteLLM's configurations for the same API. */
 const otherNames: Readonly<Record<string, string>> = {
+  bigmodel: 'zhipu',
   cohere_chat: 'cohere',
   ollama_chat: 'ollama',
   openai_like: 'custom_openai',

@@ -33,6 +33,7 @@ export const sharedSections: ReadonlySet<string> = new Set([
   'router_settings.routing_strategy_args',
   'router_settings.retry_policy',
   'router_settings.allowed_fails_policy',
+  'settings.cache_params',
 ])
 
 /** Patterns of sections in which an empty value of a file of LiteLLM is one that is not given. */
@@ -79,8 +80,23 @@ export const otherModes: ReadonlySet<unknown> = new Set([
 /** Strategies of LiteLLM's that have another name here. */
 export const strategyNames: ReadonlyMap<unknown, string> = new Map([['usage-based-routing-v2', 'usage-based-routing']])
 
+/** Stores of answers that LiteLLM has and this gateway has not. */
+export const otherStores: ReadonlySet<unknown> = new Set([
+  'azure-blob',
+  'disk',
+  'gcs',
+  'qdrant',
+  'qdrant-semantic',
+  's3',
+  'valkey-semantic',
+])
+
 /** Spellings of modes that LiteLLM lets pass, with the mode that is meant. */
 export const modeSpellings: ReadonlyMap<unknown, string> = new Map([['embeddings', 'embedding']])
+
+/** What becomes of fields that an upstream does not take. */
+export const droppedFields =
+  'fields that an upstream does not take are dropped and named in a header; `drop_params: false` refuses them'
 
 const remedies = {
   none: '',
@@ -111,8 +127,7 @@ const remedies = {
   retries: '`num_retries` and `max_attempts` bound the attempts of a call',
   fails: '`cooldown_time: 0` is no cooldown',
   refusals: 'what the request of a client is refused for cools no deployment down',
-  dropping:
-    'fields that an upstream does not take are dropped and named in a header; `drop_params: false` refuses them',
+  dropping: droppedFields,
   network: 'restrict addresses in front of the gateway',
   guardrails: 'write its rules as `guardrails`, with `default_on` or named by keys and teams (docs/guardrails.md)',
   modelBudgets:
@@ -224,7 +239,8 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
     {
       none: 'max_connections',
       cacheStore:
-        'redis_startup_nodes service_name sentinel_nodes sentinel_password gcp_service_account redis_flush_size ' +
+        'vector_size redis_startup_nodes ' +
+        'service_name sentinel_nodes sentinel_password gcp_service_account redis_flush_size ' +
         's3_bucket_name s3_region_name s3_api_version s3_use_ssl s3_verify s3_endpoint_url s3_aws_access_key_id ' +
         's3_aws_secret_access_key s3_aws_session_token s3_config s3_path disk_cache_dir ' +
         'gcs_bucket_name gcs_path_service_account gcs_path qdrant_api_base qdrant_api_key qdrant_collection_name ' +

@@ -4,10 +4,12 @@ import { isObject } from '../../lib/json/json-values.ts'
 import { closestMatch, isMisspelt } from '../../lib/closest-match.ts'
 import {
   asksForNothing,
+  droppedFields,
   keysWithoutFunction,
   modeSpellings,
   openSections,
   otherModes,
+  otherStores,
   otherNames,
   sectionsWithDefaults,
   restricts,
@@ -112,6 +114,13 @@ function withoutUnused(value: unknown, path: Path, reading: PruningOptions): unk
         warnings.push({ path: inside, message: remedy ? `${noEffect}: ${remedy}` : noEffect, atKey: true })
     } else if (patternOf(inside) === modePattern && otherModes.has(one))
       warnings.push({ path: inside, message: `${noEffect}: \`${one}\` is no mode of this gateway` })
+    else if (isPeers && patternOf(inside) === 'settings.cache_params.type' && otherStores.has(one))
+      warnings.push({ path: inside, message: `${noEffect}: answers are kept in memory or in Redis (docs/cache.md)` })
+    // A note of the operator's at LiteLLM, such as `200K`.
+    else if (isPeers && patternOf(inside) === 'model_list.*.model_info.context_window' && typeof one === 'string')
+      warnings.push({ path: inside, message: `${noEffect}: it is a number of tokens`, atKey: true })
+    else if (isPeers && droppedLists.has(patternOf(inside)) && Array.isArray(one))
+      warnings.push({ path: inside, message: `names no fields here: ${droppedFields}`, atKey: true })
     else if (isPeers && (one === null || one === '') && sectionsWithDefaults.has(pattern))
       warnings.push({ path: inside, message: 'is empty, and counts as not given', atKey: true })
     else if (patternOf(inside) === modePattern) out[key] = modeSpellings.get(one) ?? one
@@ -122,6 +131,8 @@ function withoutUnused(value: unknown, path: Path, reading: PruningOptions): unk
 }
 
 const isPriceSection = (path: Path): boolean => /^model_list\.\*\.(?:proxy_params|model_info)$/.test(patternOf(path))
+
+const droppedLists: ReadonlySet<string> = new Set(['model_list.*.proxy_params.drop_params', 'settings.drop_params'])
 
 const modePattern = 'model_list.*.model_info.mode'
 

@@ -49,11 +49,11 @@ export function buildDeployment(
   const { provider: providerName, model } = namedModel(params)
   const provider = providerName === undefined ? undefined : context.providers.get(providerName)
   if (!provider) return unknownProvider(params.model, params.custom_llm_provider)
-  const given = params.api_base ?? provider.defaultBaseUrl
+  const given = params.api_base ?? addressOfEnvironment(provider, context.environment) ?? provider.defaultBaseUrl
   if (given === undefined)
     return {
       path: ['proxy_params'],
-      message: `the provider ${provider.name} has no address of its own; give \`api_base\``,
+      message: noAddress(provider),
     }
   // AWS credentials in the entry have precedence over an API key of the environment.
   const signs =
@@ -72,7 +72,7 @@ export function buildDeployment(
       path: ['model_info', 'chat_api'],
       message: `the provider ${provider.name} has no /responses; leave \`chat_api\` out`,
     }
-  const { baseUrl, apiVersion } = readAddress(given)
+  const { baseUrl, apiVersion = ofAzure(provider, context.environment) } = readAddress(given)
   const declared = { ...entry.model_info, ...pick(params, Object.keys(params).filter(isReadPriceKey)) }
   const facts = modelFacts({ modelName: publicName(entry), model, provider: provider.name }, declared)
   const target: Target = {
@@ -185,6 +185,34 @@ function unknownProvider(model: string, given: string | undefined) {
 function keyVariable(provider: Provider, environment: Environment): string | undefined {
   return provider.apiKeyEnv.find(name => environment[name] !== undefined && environment[name] !== '')
 }
+
+/** The variables of a provider's address, named after those of its key: `AZURE_API_BASE` beside `AZURE_API_KEY`. */
+const addressVariables = ({ apiKeyEnv }: Provider): string[] =>
+  apiKeyEnv.flatMap(name => (name.endsWith('_API_KEY') ? [name.replace(/_API_KEY$/, '_API_BASE')] : []))
+
+/** The address that the environment gives, in LiteLLM's names; undefined = none. */
+function addressOfEnvironment(provider: Provider, environment: Environment): string | undefined {
+  const given = addressVariables(provider)
+    .map(name => environment[name])
+    .find(one => one)
+  if (provider.name !== 'cloudflare') return given
+  const { CLOUDFLARE_ACCOUNT_ID: account } = environment
+  // LiteLLM's address is that of the dialect before OpenAI's.
+  if (given) return given.replace(/\/ai\/run\/?$/, '/ai/v1')
+  return account ? `https://api.cloudflare.com/client/v4/accounts/${encodeURIComponent(account)}/ai/v1` : undefined
+}
+
+function noAddress(provider: Provider): string {
+  const variables = [
+    ...addressVariables(provider),
+    ...(provider.name === 'cloudflare' ? ['CLOUDFLARE_ACCOUNT_ID'] : []),
+  ]
+  const set = variables.length === 0 ? '' : `, or set ${variables.join(' or ')}`
+  return `the provider ${provider.name} has no address of its own; give \`api_base\`${set}`
+}
+
+const ofAzure = ({ name }: Provider, { AZURE_API_VERSION: version }: Environment): string | undefined =>
+  name === 'azure' ? version || undefined : undefined
 
 function unusableKey(variable = 'api_key'): string {
   return (

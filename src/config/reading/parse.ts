@@ -71,7 +71,10 @@ export function readFile(
       : locationAt(finding.offset)
   const line = (finding: Finding) =>
     oneLine(`${locationOf(finding).text} ${names.writtenPath(finding.path).join('.') || 'file'}: ${finding.message}`)
-  const all = [...yaml.findings, ...findings]
+  // LiteLLM reads the last one without a word, so that such a file means the same here.
+  const isAllowed = (finding: Finding) => names.isPeers && finding.isRepeated === true
+  warnings.push(...yaml.findings.filter(isAllowed))
+  const all = [...yaml.findings.filter(one => !isAllowed(one)), ...findings]
   return {
     // A duplicate key is an error, but its last value is checked like any other.
     ...(isWhole && all.length === 0 ? complete(checked.data, unpriced) : withOwnPrices(valid(), unpriced)),

@@ -16,6 +16,8 @@ export interface Finding {
   readonly message: string
   /** The key is wrong, not its value. */
   readonly atKey?: boolean
+  /** The key stands twice in one map, and the last one was read. */
+  readonly isRepeated?: true
   /** The position, if the path does not determine it. */
   readonly offset?: number
 }

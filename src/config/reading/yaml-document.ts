@@ -101,7 +101,7 @@ function keyFindings(node: unknown, path: Path, lineOf: (offset: number) => numb
       return inside
     }
     const message = `the key \`${name}\` stands in line ${lineOf(earlier)} already; keep one of them`
-    return [{ path: [...path, name], message, atKey: true, offset }, ...inside]
+    return [{ path: [...path, name], message, atKey: true, isRepeated: true, offset }, ...inside]
   })
 }
 

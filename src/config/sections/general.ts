@@ -69,6 +69,14 @@ const ownKeys = settingKeys('general', {
     description: 'true: the built-in simulated models (`local/...`) are not offered.',
     example: true,
   },
+  strict_configuration: {
+    type: () => z.boolean(),
+    default: false,
+    description:
+      'true: a file with any mistake is refused. false: an entry of `model_list` that is broken is left out with an ' +
+      'error line, and the gateway starts with the rest, unless a pattern such as `openai/*` would take its calls.',
+    example: true,
+  },
   proxy: {
     type: proxyAddress,
     description:
@@ -104,6 +112,7 @@ const megabyte = 1024 * 1024
 export function gatewaySettingsOf(given: Values<typeof ownKeys>) {
   const general = withDefaults(ownKeys, given)
   return {
+    isStrict: general.strict_configuration,
     headerPrefix: general.header_prefix,
     metricsRequireKey: general.require_auth_for_metrics_endpoint,
     bodyBytesMax: Math.floor(general.max_request_size_mb * megabyte),

@@ -54,7 +54,7 @@ export const effectiveConfiguration = withQuery(nothing, {
     const values = await services.effectiveValues()
     return {
       values: values.map(({ isSecret, ...one }) => ({ ...one, secret: isSecret })),
-      warnings: settings.warnings,
+      warnings: [...(settings.leftOut ?? []), ...settings.warnings],
       about: {
         version: services.version,
         config_file: settings.file,
