@@ -219,6 +219,7 @@ function settingsOf(
     publicModels,
     ...(missing && { notOffered: withoutOffered(missing, deployments), vendorOf }),
     ...requestSettingsOf(general),
+    spendTagHeaders: (common.extra_spend_tag_headers ?? []).map(name => name.toLowerCase()),
     ...storageSettingsOf(general),
     priceListVersion: priceListVersion(),
     priceTerms: readPriceTerms(common),

@@ -57,6 +57,10 @@ export interface Settings {
   /** Who may name objects of a provider's account by the provider's own ids. */
   readonly providerObjectIds: 'master_key' | 'all_keys' | 'none'
   /** Public names of models for calls that name none; undefined = none is configured. */
+  /** A header of calls that names their end user, in lower case; null = none but those of every gateway. */
+  readonly endUserHeader: string | null
+  /** Headers of calls that become tags, in lower case. */
+  readonly spendTagHeaders: readonly string[]
   readonly defaultModels: {
     readonly moderation: string | undefined
     readonly image_generation: string | undefined

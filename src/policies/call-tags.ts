@@ -7,6 +7,7 @@ import type { Caller } from '../core/caller.ts'
 import type { CallInAdmission } from '../core/call.ts'
 import { unprocessable } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
+import type { RequestHeaders } from '../core/request.ts'
 import { JsonBody } from '../lib/json/json-body.ts'
 import { isObject } from '../lib/json/json-values.ts'
 
@@ -36,6 +37,8 @@ function readTags(call: CallInAdmission): void {
   const notes = headers?.get(notesHeader) ?? ''
   if (header !== '' || notes !== '' || body?.has('tags') || body?.has('metadata')) return addOwn(call, header, notes)
   const { tags, spendNotes } = ofCaller(caller)
+  const named = tagsOfHeaders(call)
+  if (named.length > 0) return setTags(call, new Set([...tags, ...named]), spendNotes)
   if (tags.length > 0) call.tags = tags
   if (spendNotes !== undefined) call.spendNotes = noteText(spendNotes)
 }
@@ -59,8 +62,25 @@ function addOwn(call: CallInAdmission, header: string, notesOfHeader: string): v
     }
   }
   if (notesOfHeader !== '') notes = { ...notes, ...readNotes(notesOfHeader) }
+  for (const tag of tagsOfHeaders(call)) tags.add(tag)
+  setTags(call, tags, notes)
+}
+
+function setTags(call: CallInAdmission, tags: ReadonlySet<string>, notes: Record<string, unknown> | undefined): void {
   if (tags.size > 0) call.tags = [...tags]
   if (notes !== undefined) call.spendNotes = noteText(notes)
+}
+
+/** The tags that `extra_spend_tag_headers` makes of the headers of a call. */
+function tagsOfHeaders({ headers, models }: CallInAdmission): string[] {
+  if (!headers) return []
+  return models.settings.spendTagHeaders.flatMap(name => headerTag(headers, name) ?? [])
+}
+
+/** `NAME: VALUE`, as LiteLLM has it; undefined = the call has no such header. */
+export function headerTag(headers: RequestHeaders, name: string): string | undefined {
+  const value = headers.get(name)?.trim()
+  return value ? `${name}: ${value}`.slice(0, tagLengthMax) : undefined
 }
 
 const refusedNotes = (msg: string) => unprocessable([{ loc: ['header', notesHeader], msg, type: 'invalid' }])

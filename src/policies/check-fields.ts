@@ -78,7 +78,7 @@ const endUserHeaders = ['x-litellm-customer-id', 'x-litellm-end-user-id']
 function readControlHeaders(call: CallInAdmission, headers: RequestHeaders): void {
   const callId = headers.get('x-litellm-call-id')
   if (callId !== null) call.clientCallId = checkedId(callId)
-  const endUser = endUserHeaderOf(headers)
+  const endUser = endUserHeaderOf(headers, call.models.settings.endUserHeader)
   if (endUser !== undefined) call.endUser = checkedEndUser(headers.get(endUser)!, endUser)
   const retries = headers.get('x-litellm-num-retries')
   if (retries !== null) call.overrides = { ...call.overrides, retries: checkedRetries(retries) }
@@ -95,9 +95,10 @@ function checkedId(id: string): string {
   throw refused('x-litellm-call-id', 'must be 1 to 128 letters, digits and . _ : / @ = + ~ -')
 }
 
-/** The header that names the end user of the call; undefined = none does. */
-export function endUserHeaderOf(headers: RequestHeaders): string | undefined {
-  return endUserHeaders.find(name => headers.has(name))
+/** The header that names the end user of the call, `configured` the last; undefined = none does. */
+export function endUserHeaderOf(headers: RequestHeaders, configured: string | null): string | undefined {
+  const found = endUserHeaders.find(name => headers.has(name))
+  return found ?? (configured !== null && headers.get(configured) ? configured : undefined)
 }
 
 function checkedEndUser(id: string, header: string): string {

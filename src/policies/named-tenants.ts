@@ -8,7 +8,7 @@ import type { Policy } from '../core/policy.ts'
 import type { TenantDirectory } from '../core/tenancy/tenancy-store.ts'
 import type { Customer, Tag } from '../core/tenancy/tenancy.ts'
 import { endUserHeaderOf } from './check-fields.ts'
-import { tagsHeader } from './call-tags.ts'
+import { headerTag, tagsHeader } from './call-tags.ts'
 
 /**
  * Throws `forbidden` with the field, before anything is counted. A call without such names costs nothing, one of cached
@@ -85,15 +85,17 @@ function refused(param: string | undefined, kind: 'customer' | 'tag', problem: '
   return new GatewayError('forbidden', `${where} a ${kind} ${why}`, { param: param ?? 'tags' })
 }
 
-function endUserFieldOf({ headers, body, endUser }: Call): string {
-  const header = headers && endUserHeaderOf(headers)
+function endUserFieldOf({ headers, body, endUser, models }: Call): string {
+  const header = headers && endUserHeaderOf(headers, models.settings.endUserHeader)
   if (header) return header
   return ['user', 'safety_identifier'].find(name => body?.has(name) && body.get(name) === endUser) ?? 'metadata.user_id'
 }
 
-function tagFieldOf({ headers, body }: Call, tag: string): string {
+function tagFieldOf({ headers, body, models }: Call, tag: string): string {
   const ofHeader = headers?.get(tagsHeader)?.split(',') ?? []
   if (ofHeader.some(one => one.trim() === tag)) return tagsHeader
+  const named = models.settings.spendTagHeaders.find(name => headers && headerTag(headers, name) === tag)
+  if (named !== undefined) return named
   const ofBody: unknown = body?.has('tags') ? body.get('tags') : undefined
   const isOfBody = Array.isArray(ofBody) && ofBody.some(one => typeof one === 'string' && one.trim() === tag)
   return isOfBody ? 'tags' : 'metadata.tags'

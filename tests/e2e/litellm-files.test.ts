@@ -36,7 +36,6 @@ const restricting: Readonly<Record<string, readonly string[]>> = {
   'wildcards.yaml': ['general_settings.custom_auth'],
   'own-servers.yaml': [
     'litellm_settings.callbacks',
-    'general_settings.user_header_name',
     'general_settings.ui_access_mode',
   ],
 }

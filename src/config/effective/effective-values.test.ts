@@ -290,6 +290,7 @@ test('a key whose name sounds secret is one, or is known to be none', () => {
     ...['max_stored_objects_per_key', 'max_stored_mb_per_key', 'secret_file_directories', 'secret_refresh_seconds'],
     'host_credentials_by_api',
     'alert_to_email.key_alerts',
+    ...['extra_spend_tag_headers', 'user_header_name'],
   ]
   const sounds = placedKeys
     .filter(({ path, key }) => /key|secret|token|password|credential|header/.test(path.join('.')) && !isSecret(key))

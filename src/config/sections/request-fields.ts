@@ -14,6 +14,7 @@ const dropParams = {
 
 const penalty = () => z.number().min(-2).max(2)
 const wantsThinking = 'must have a `type` of `enabled`, `disabled` or `adaptive`'
+const headerName = () => z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'must be the name of a header')
 /** Fields that the gateway itself sets or reads. */
 const ownFields: ReadonlySet<string> = new Set(['model', 'messages', 'prompt', 'input', 'stream', 'n'])
 
@@ -108,6 +109,12 @@ export const modelFieldKeys = {
 
 /** Keys of `settings`. */
 export const fieldKeys = settingKeys('routing', {
+  extra_spend_tag_headers: {
+    type: () => z.array(headerName()).max(20),
+    description: 'Headers of calls that become tags of them, as `NAME: VALUE` with the name in lower case.',
+    example: ['x-openwebui-user-email'],
+    group: 'general',
+  },
   drop_params: { ...dropParams, example: true },
   forward_unknown_fields: {
     type: () => z.boolean(),
@@ -123,6 +130,14 @@ export const fieldKeys = settingKeys('routing', {
  * Keys of `general_settings`: models for calls that name none, in LiteLLM's words where it has one; whose ids count.
  */
 export const requestKeys = settingKeys('routing', {
+  user_header_name: {
+    type: headerName,
+    description:
+      'A header that names the end user of a call, in place of the `user` of its body. The headers ' +
+      '`x-litellm-customer-id` and `x-litellm-end-user-id` win over it.',
+    example: 'x-openwebui-user-email',
+    group: 'general',
+  },
   moderation_model: {
     type: text,
     description:
@@ -159,6 +174,7 @@ export function requestSettingsOf(given: Values<typeof requestKeys>) {
   const general = withDefaults(requestKeys, given)
   return {
     providerObjectIds: general.provider_object_ids,
+    endUserHeader: general.user_header_name?.toLowerCase() ?? null,
     defaultModels: {
       moderation: general.moderation_model,
       image_generation: general.image_generation_model,
