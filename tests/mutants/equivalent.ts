@@ -174,4 +174,52 @@ export const equivalents: readonly {
     change: '10_000 -> (10000 + 1)',
     reason: 'a bound of memory, of which one more or less means nothing',
   },
+  {
+    file: 'src/policies/limits/check-budgets.ts',
+    code: 'verdict.release(0)',
+    change: '0 -> (0 + 1)',
+    reason: 'budgets alone are given back there, which count no tokens',
+  },
+  {
+    file: 'src/policies/limits/reserve-batch.ts',
+    code: 'const release = () => held.forEach(one => one.taken.release(0))',
+    change: '0 -> (0 + 1)',
+    reason: 'budgets alone are given back there, which count no tokens',
+  },
+  {
+    file: 'src/policies/limits/reserve-model.ts',
+    code: 'else one.release(0)',
+    change: '0 -> (0 + 1)',
+    reason: 'budgets alone are given back there, which count no tokens',
+  },
+  {
+    file: 'src/policies/limits/reserve-budgets.ts',
+    code: 'more.release(0)',
+    change: '0 -> (0 + 1)',
+    reason: 'budgets alone are given back there, which count no tokens',
+  },
+  {
+    file: 'src/policies/limits/closer-bound.ts',
+    code: 'if (least === null || least === 0) return undefined',
+    change: 'if (least === null || least === 0) never',
+    reason: 'the comparisons below say no to null and to 0 as well',
+  },
+  {
+    file: 'src/policies/limits/reserve-budgets.ts',
+    code: 'const window = countOf(info.context_window) ?? countOf(info.max_input_tokens) ?? 0',
+    change: '0 -> (0 + 1)',
+    reason: 'either is less than what every model is able to',
+  },
+  {
+    file: 'src/policies/limits/reserve-budgets.ts',
+    code: 'if (bound === 0 || fitsWell(bound, left)) return bound',
+    change: 'if (bound === 0 || fitsWell(bound, left)) never',
+    reason: 'what fits is not lowered: the long way gives the bound, too',
+  },
+  {
+    file: 'src/policies/limits/reserve-budgets.ts',
+    code: 'if (bound === 0 || fitsWell(bound, left)) return bound',
+    change: '|| -> &&',
+    reason: 'what fits is not lowered: the long way gives the bound, too',
+  },
 ]

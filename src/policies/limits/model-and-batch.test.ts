@@ -172,6 +172,35 @@ describe('a call that is passed on to another model', () => {
     expect(await known.left('key:k:model:fast')).toBe(4400)
   })
 
+  test('has its input counted where the budget of that model is tight, and reserves the closer bound', async () => {
+    for (const [bound, left, times] of [
+      [4000, 4400, 1],
+      [1000, 4000, 0],
+    ] as const) {
+      const house = rig()
+      const call = house.callOf({ taken: { reserved: { nanoUsd: bound, boundNanoUsd: bound } } })
+      let counts = 0
+      const measureInput = async () => {
+        counts++
+        Object.assign(call, { measuredInput: {}, bounds: () => ({ costNanoUsdMax: 600n }) })
+      }
+      Object.assign(call, { bounds: () => ({ costNanoUsdMax: BigInt(bound) }), measureInput })
+      expect(await admitModel(house.parts, call, 'fast')).toBeUndefined()
+      expect([counts, await house.left('key:k:model:fast')]).toEqual([times, left])
+    }
+  })
+
+  test('further requests without money reserved for the whole call reserve what is owed beyond the first', async () => {
+    const { parts, callOf, left } = rig()
+    const call = callOf({ measuredInput: {} })
+    expect(await admitModel(parts, call, 'fast')).toBeUndefined()
+    const [, taking] = call.taken.byModel!
+    expect(await reserveModelAttempt(parts.limiter, call, { taking: taking!, owed: 600 })).toBe(true)
+    expect(await left('key:k:model:fast')).toBe(4400)
+    expect(await reserveModelAttempt(parts.limiter, call, { taking: taking!, owed: 900 })).toBe(true)
+    expect(await left('key:k:model:fast')).toBe(4100)
+  })
+
   test('takes nothing where its client has left, or no model has limits', async () => {
     const { parts, callOf, left } = rig()
     const gone = callOf({ ...reservedOf(600), client: { left: true } })
@@ -292,5 +321,26 @@ describe('a batch', () => {
     const open = { call: rig({}).callOf(), costNanoUsd: 900n } as unknown as Settlement
     chargeBatch(rig({}).parts, open, { reserved: [], costs: new Map() } as never)
     expect(open.charge).toBeUndefined()
+  })
+
+  test('whose cost is not known counts nothing in budgets that came since', () => {
+    const house = rig()
+    const settlement = { call: house.callOf(), costNanoUsd: null } as unknown as Settlement
+    chargeBatch(house.parts, settlement, { reserved: [], costs: new Map([['fast', null]]) } as never)
+    expect(settlement.charge).toEqual({ nanoUsd: 0, list: ['w', '0 key:k', '0 key:k:model:fast'] })
+  })
+
+  test('of which the store does not say whether it was written is counted anew', async () => {
+    for (const [stored, expected] of [
+      ['unknown', [['key:k'], ['key:k:model:fast']]],
+      ['stored', []],
+    ] as const) {
+      const house = rig()
+      const counted: string[][] = []
+      house.limiter.recount = scopes => void counted.push(scopes.map(({ id }) => id))
+      const batch = await start(house, [model('fast', 3000n)])
+      batch!.keep(stored as never)
+      expect(counted).toEqual(expected as never)
+    }
   })
 })

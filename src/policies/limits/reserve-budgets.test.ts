@@ -5,7 +5,7 @@ import { budgetSettingsOf } from '../../config/sections/budgets.ts'
 import type { Attempt, Call, Settlement } from '../../core/call.ts'
 import type { CallInput } from '../../core/hub/input.ts'
 import type { GatewayError } from '../../core/errors.ts'
-import type { LimitVerdict } from '../../core/tenancy/limits.ts'
+import type { Limiter, LimitScope, LimitVerdict } from '../../core/tenancy/limits.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { BudgetCounters } from '../../store/limits/budget-counters.ts'
 import { MemoryLimiter } from '../../store/limits/limiter-memory.ts'
@@ -25,6 +25,11 @@ interface Made {
   readonly kind?: string
   /** What is known of the model. */
   readonly info?: Record<string, number>
+  readonly operation?: string
+  /** Limits that are taken in the same step. */
+  readonly scopes?: readonly LimitScope[]
+  /** What each call costs at most, whatever it asks for. */
+  readonly fixedCost?: number
 }
 
 function rig(maxNanoUsd: number) {
@@ -43,6 +48,9 @@ function rig(maxNanoUsd: number) {
   const parts = { limiter, clock: systemClock, limits: { of: () => ({ ofModel: () => ({ limits: [], plan }) }) } }
   const charging = chargeBudgets(parts as unknown as Parameters<typeof chargeBudgets>[0])
   return {
+    limiter,
+    parts: { limiter, clock: systemClock },
+    plan,
     left: () => limiter.budgetLeft(scope!),
     call(made: Made = {}) {
       const request: { maxOutputTokens?: number | undefined } = { maxOutputTokens: made.maxOutputTokens }
@@ -55,7 +63,7 @@ function rig(maxNanoUsd: number) {
         },
         body: {},
         replaceBody: () => {},
-        operation: 'chat',
+        operation: made.operation ?? 'chat',
         model: 'm',
         models: {
           settings: { headerPrefix: 'x-proxy', budgets: budgetSettingsOf({ general_settings: made.general }) },
@@ -79,6 +87,7 @@ function rig(maxNanoUsd: number) {
         input: () => ({ kind: made.kind ?? 'chat', request }) as unknown as CallInput,
         bounds(asked?: number) {
           const tokens = asked ?? request.maxOutputTokens ?? made.modelMax ?? null
+          if (made.fixedCost !== undefined) return { costNanoUsdMax: BigInt(made.fixedCost) }
           const isKnown = made.prices !== null && (made.kind ?? 'chat') === 'chat'
           return { inputTokensMax: 10, outputTokensMax: tokens, costNanoUsdMax: isKnown ? costAt(tokens) : null }
         },
@@ -87,7 +96,7 @@ function rig(maxNanoUsd: number) {
         if (!verdict.allowed) throw new Error(`refused: ${verdict.kind}`)
         call.taken.reservation = verdict
       }
-      void admitBudgets({ limiter, clock: systemClock }, call, { plan, scopes: [], tokens: 0, apply })
+      void admitBudgets({ limiter, clock: systemClock }, call, { plan, scopes: made.scopes ?? [], tokens: 0, apply })
       return { call, request }
     },
     attempt: (call: Call, sent: Partial<Attempt>[]) => {
@@ -168,6 +177,100 @@ describe('what is reserved', () => {
   })
 })
 
+describe('what is taken in one step', () => {
+  const perMinute = (requestsPerMinute: number): LimitScope => ({
+    id: 'key:k',
+    requestsPerMinute,
+    tokensPerMinute: null,
+    parallelRequests: null,
+  })
+  /** The amounts that the limiter is asked for. */
+  const asked = (house: ReturnType<typeof rig>): number[] => {
+    const amounts: number[] = []
+    const take = house.limiter.take.bind(house.limiter)
+    house.limiter.take = (scopes, tokens, nanoUsd) => {
+      amounts.push(nanoUsd ?? 0)
+      return take(scopes, tokens, nanoUsd)
+    }
+    return amounts
+  }
+
+  test('is a request of the limits and the money together: what the limits refuse reserves no money', () => {
+    const { call: make, left } = rig(10_000)
+    const scopes = [perMinute(1)]
+    make({ maxOutputTokens: 50, scopes })
+    expect(left()).toBe(9400)
+    expect(() => make({ maxOutputTokens: 50, scopes })).toThrow('refused: requests')
+    expect(left()).toBe(9400)
+  })
+
+  test('is a request alone for what is free, also where the budget is spent', () => {
+    const { call: make } = rig(0)
+    const free = { fixedCost: 0, scopes: [perMinute(1)] }
+    expect(make(free).call.taken.reserved).toBeUndefined()
+    expect(() => make(free)).toThrow('refused: requests')
+    const { reservation, reserved } = make({ fixedCost: 0 }).call.taken
+    expect([reservation, reserved]).toEqual([undefined, undefined])
+  })
+
+  test('counting tokens is free', () => {
+    const { call: make, left } = rig(10_000)
+    expect(make({ operation: 'count-tokens', maxOutputTokens: 50 }).call.taken.reserved).toBeUndefined()
+    expect(left()).toBe(10_000)
+  })
+
+  test('a call for which not even the least output fits is refused by what that would have cost', () => {
+    const house = rig(259)
+    const amounts = asked(house)
+    expect(() => house.call()).toThrow('refused: budget')
+    expect(amounts).toEqual([260])
+    expect(rig(260).call().request.maxOutputTokens).toBe(16)
+  })
+
+  test('a limiter that answers later is waited for, and so are the budgets and the count of the input', async () => {
+    const house = rig(10_000)
+    const { limiter, plan } = house
+    const { call } = house.call({ fixedCost: 0 })
+    const steps: string[] = []
+    const later = {
+      budgetLeft: (scope: LimitScope) => limiter.budgetLeft(scope),
+      prepare: async () => void steps.push('prepared'),
+      take: async (scopes: readonly LimitScope[], tokens: number, nanoUsd: number) => {
+        steps.push(`${scopes.map(({ id }) => id).join()} ${nanoUsd}`)
+        return limiter.take(scopes, tokens, nanoUsd)
+      },
+    } as unknown as Limiter
+    let bound = 9000n
+    Object.assign(call, {
+      measuredInput: undefined,
+      measureInput: async () => {
+        steps.push('counted')
+        bound = 700n
+      },
+      bounds: () => ({ costNanoUsdMax: bound }),
+    })
+    const apply = (verdict: LimitVerdict) => void steps.push(`allowed: ${verdict.allowed}`)
+    await admitBudgets({ limiter: later, clock: systemClock }, call, { plan, scopes: [], tokens: 0, apply })
+    expect(steps).toEqual(['prepared', 'counted', 'key:k 700', 'allowed: true'])
+    expect(call.taken.reserved).toMatchObject({ nanoUsd: 700, boundNanoUsd: 700 })
+    expect(house.left()).toBe(9300)
+  })
+
+  test('what is refused is not held as reserved', async () => {
+    const house = rig(10)
+    const { call } = house.call({ fixedCost: 0 })
+    Object.assign(call, { bounds: () => ({ costNanoUsdMax: 11n }) })
+    let isAllowed: boolean | undefined
+    await admitBudgets(house.parts, call, {
+      plan: house.plan,
+      scopes: [],
+      tokens: 0,
+      apply: verdict => (isAllowed = verdict.allowed),
+    })
+    expect([isAllowed, call.taken.reserved]).toEqual([false, undefined])
+  })
+})
+
 describe('what is charged', () => {
   test('nothing where nothing was sent, also when the cost is not known', () => {
     const { call: make, left, end } = rig(10_000)
@@ -197,5 +300,44 @@ describe('further attempts', () => {
     expect(attempt(call, [{ usage }, { usage: undefined }, { usage: undefined }])).toBe(false)
     end(call, 900n)
     expect(left()).toBe(1100)
+  })
+
+  test('are made where nothing was reserved, nothing is owed, or the attempt is one of a series', () => {
+    const { call: make, left, attempt } = rig(600)
+    const usage = { inputTokens: 10, outputTokens: 20 }
+    expect(attempt(make({ fixedCost: 0 }).call, [{ usage }])).toBe(true)
+    const { call } = make({ maxOutputTokens: 50 })
+    expect(attempt(call, [])).toBe(true)
+    expect(attempt(call, [{ usage }])).toBe(false)
+    Object.assign(call, { attempt: { isSeries: true } })
+    expect([attempt(call, [{ usage }]), left()]).toEqual([true, 0])
+  })
+
+  test('that end without a charge to be kept give back what they reserved beside the first', () => {
+    const { call: make, left, attempt } = rig(2000)
+    const { call } = make({ maxOutputTokens: 50 })
+    expect(attempt(call, [{ usage: { inputTokens: 10, outputTokens: 20 } }])).toBe(true)
+    expect(left()).toBe(1100)
+    call.taken.reservation!.keep()
+    expect(left()).toBe(1400)
+  })
+
+  test('to another model reserve once for all models: a budget of one model has reserved for itself', () => {
+    const { call: make, left, attempt } = rig(2000)
+    const { call } = make({ maxOutputTokens: 50 })
+    const { scopes } = call.taken.reserved!.budgets
+    const usage = { inputTokens: 10, outputTokens: 20 }
+    const ofModel = { model: '', scopes, nanoUsd: 600, taken: [] }
+    Object.assign(call, { progress: { model: 'other' } })
+    call.taken.byModel = [ofModel]
+    expect([attempt(call, [{ usage, model: '' }]), left()]).toEqual([true, 1400])
+    call.taken.byModel = [{ ...ofModel, scopes: [] }]
+    expect([
+      attempt(call, [
+        { usage, model: '' },
+        { usage, model: '' },
+      ]),
+      left(),
+    ]).toEqual([true, 1100])
   })
 })
