@@ -18,7 +18,8 @@ export const nameOfTeam = ({ alias, id }: Team): string => alias ?? id
 
 /** What a PATCH changes: what was sent before, with the values of today. */
 export function resourceOfUser(user: User): Values {
-  const { directoryAttributes: kept, externalId, alias, blocked } = user
+  const { directoryAttributes, externalId, alias, blocked } = user
+  const { emails: _, ...kept } = directoryAttributes
   const emails = emailsOf(user)
   return {
     ...kept,
@@ -30,11 +31,15 @@ export function resourceOfUser(user: User): Values {
   }
 }
 
-/** Those that were sent, unless an administrator has given the user another address since; undefined = the name's. */
+/**
+ * Those that were sent, unless an administrator has given the user another address since, or taken it away: no later
+ * change by the directory brings it back. undefined = the name's.
+ */
 function emailsOf(user: User): unknown {
   const { email, directoryAttributes: kept } = user
   if (kept.emails !== undefined && mainEmail(kept.emails) === email) return kept.emails
-  if (email === null || email === nameOfUser(user).toLowerCase()) return undefined
+  if (email === null) return kept.emails === undefined ? undefined : []
+  if (email === nameOfUser(user).toLowerCase()) return undefined
   return [{ value: email, type: 'work', primary: true }]
 }
 
