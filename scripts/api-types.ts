@@ -1,9 +1,12 @@
 /**
  * `npm run api-types`: web/api/schema.d.ts, the types of what the pages ask the gateway, made from its own OpenAPI
  * document. `npm run check` and `npm test` make it first: a field that changes there breaks the pages' types. It is
- * not kept in the repository.
+ * not kept in the repository. Beside it web/api/written-fields.ts, which is kept, because the pages are built with it:
+ * the fields of tenant objects that requests may send, of which forms are made.
  */
 import { join } from 'node:path'
+import * as tables from '../src/core/tenancy/field-tables.ts'
+import type { FieldTable } from '../src/core/tenancy/fields.ts'
 import { openapiDocument } from '../src/endpoints/openapi/document.ts'
 import { allEndpoints } from '../src/endpoints/index.ts'
 
@@ -34,9 +37,40 @@ const target = join(import.meta.dir, '../web/api/schema.d.ts')
 const made = apiTypes(
   (await openapiDocument(endpoints, { version: '', headerPrefix: 'x-proxy', rootPath: '' })) as Document,
 )
-// Its time stays as it is where nothing has changed: the checks are incremental.
-if ((await Bun.file(target).exists()) && (await Bun.file(target).text()) === made) process.exit(0)
-await Bun.write(target, made)
+await write(target, made)
+await write(join(import.meta.dir, '../web/api/written-fields.ts'), writtenFieldsFile())
+
+/** Its time stays as it is where nothing has changed: the checks are incremental. */
+async function write(path: string, text: string): Promise<void> {
+  if ((await Bun.file(path).exists()) && (await Bun.file(path).text()) === text) return
+  await Bun.write(path, text)
+}
+
+function writtenFieldsFile(): string {
+  const objects: Readonly<Record<string, FieldTable>> = {
+    key: tables.keyFields,
+    team: tables.teamFields,
+    user: tables.userFields,
+    organization: tables.organizationFields,
+    customer: tables.customerFields,
+    tag: tables.tagFields,
+    budget: tables.budgetFields,
+  }
+  const texts = Object.entries(objects).map(([object, table]) => {
+    const fields = Object.values(table).filter(field => field.isWritten)
+    const lines = fields.map(
+      ({ name, kind, isSelfService }) =>
+        `    ${name}: { kind: '${kind}'${isSelfService ? ', isSelfService: true' : ''} },\n`,
+    )
+    return `  ${object}: {\n${lines.join('')}  },\n`
+  })
+  return `// Made by npm run api-types from src/core/tenancy/field-tables.ts.
+
+/** The fields that requests may send of each kind of object, by the API's names, with the kind of what they hold. */
+export const writtenFields = {
+${texts.join('')}} as const
+`
+}
 
 function apiTypes({ paths, components }: Document): string {
   const schemas = Object.entries(components.schemas).map(

@@ -294,7 +294,7 @@ describe.skipIf(!hasChromium)('the pages of those who call', () => {
     await drawer.waitFor({ state: 'detached' })
     await page.locator('[data-primary]').click()
     const dialog = page.getByRole('dialog', { name: 'Create team', exact: true })
-    await dialog.getByLabel('Name').fill('Cranes')
+    await dialog.getByLabel('Name', { exact: true }).fill('Cranes')
     // It is chosen by its name.
     await dialog.getByRole('combobox', { name: 'Organization' }).fill('harb')
     await page.getByRole('option', { name: 'Harbour' }).click()

@@ -1,6 +1,7 @@
 import { Combobox as Base } from '@base-ui/react/combobox'
 import clsx from 'clsx'
 import { Check, ChevronsUpDown, X } from 'lucide-react'
+import { useState } from 'react'
 import { t } from '../../strings/index.ts'
 import { Field } from './field.tsx'
 import { inputClass } from './input-class.ts'
@@ -54,16 +55,24 @@ export function Combobox({ label, choices, help, error, placeholder, onSearch, v
 interface MultiComboboxProps extends CommonProps {
   readonly value: readonly string[]
   readonly onChange: (value: string[]) => void
+  /** What is typed and no choice is taken, too. */
+  readonly isFree?: boolean
 }
 
 /** Several of many: chips before the field, the last one removed by Backspace. */
-export function MultiCombobox({ label, choices, help, error, placeholder, value, onChange }: MultiComboboxProps) {
+export function MultiCombobox(props: MultiComboboxProps) {
+  const { label, choices, help, error, placeholder, value, onChange, isFree = false } = props
+  const [typed, setTyped] = useState('')
+  const own = typed.trim()
+  const isNew = isFree && own !== '' && !choices.some(one => one.value === own) && !value.includes(own)
   const chosen = value.map(one => choices.find(choice => choice.value === one) ?? { value: one, label: one })
   return (
     <Field label={label} help={help} error={error}>
       <Base.Root
         multiple
-        items={choices}
+        items={isNew ? [{ value: own, label: own, about: t('all.addTyped') }, ...choices] : choices}
+        autoHighlight={isFree}
+        onInputValueChange={setTyped}
         value={chosen}
         onValueChange={(list, { reason }) => {
           // Escape closes the list, or the dialog around; it would also take all that was chosen.

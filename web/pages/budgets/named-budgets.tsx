@@ -8,8 +8,9 @@ import { useSession } from '../../api/session.ts'
 import { Button } from '../../components/button.tsx'
 import { DeleteButton } from '../../components/overlays/dialog.tsx'
 import { Drawer } from '../../components/overlays/drawer.tsx'
-import { EditForm, spendingOf } from '../../components/forms/edit-form.tsx'
+import { EditForm } from '../../components/forms/edit-form.tsx'
 import type { Stored } from '../../components/forms/edit-form.tsx'
+import { valuesOf } from '../../components/forms/object-forms.ts'
 import { Facts } from '../../components/facts.tsx'
 import { Changed } from '../../components/gateway/limits.tsx'
 import { Page } from '../../components/page.tsx'
@@ -75,7 +76,7 @@ const namedQuery = (id: string) => ({
     (await ask('POST /budget/info', { body: { budgets: [id] }, signal }))[0] ?? null,
 })
 
-const storedOf = (one: Budget): Stored => ({ version: one.version, values: spendingOf(one) })
+const storedOf = (one: Budget): Stored<'budget'> => ({ version: one.version, values: valuesOf('budget', one) })
 
 function NamedDrawer({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const client = useQueryClient()
@@ -91,11 +92,9 @@ function NamedDrawer({ id, onClose }: { readonly id: string; readonly onClose: (
       {budget === null && <p className="text-muted">{t('budgets.gone')}</p>}
       {budget && isEditing && (
         <EditForm
+          object="budget"
           stored={storedOf(budget)}
-          nameLabel={t('all.name')}
-          save={({ name: _, models: __, ...changes }, version) =>
-            ask('POST /budget/update', { body: { budget_id: id, version, ...changes } })
-          }
+          save={(changes, version) => ask('POST /budget/update', { body: { budget_id: id, version, ...changes } })}
           reload={async () => storedOf((await client.fetchQuery({ ...namedQuery(id), staleTime: 0 }))!)}
           onDone={() => {
             toast(t('budgets.changed.toast', { name: id }))

@@ -8,8 +8,9 @@ import { StatusBadge } from '../../components/badge.tsx'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { DeleteButton } from '../../components/overlays/dialog.tsx'
 import { Drawer } from '../../components/overlays/drawer.tsx'
-import { EditForm, spendingOf } from '../../components/forms/edit-form.tsx'
+import { EditForm } from '../../components/forms/edit-form.tsx'
 import type { Stored } from '../../components/forms/edit-form.tsx'
+import { valuesOf } from '../../components/forms/object-forms.ts'
 import { Facts } from '../../components/facts.tsx'
 import { Id } from '../../components/id.tsx'
 import { Changed, Limits } from '../../components/gateway/limits.tsx'
@@ -24,9 +25,9 @@ const infoQuery = (id: string) => ({
   queryFn: ({ signal }: { signal: AbortSignal }) => ask('GET /customer/info', { query: { end_user_id: id }, signal }),
 })
 
-const storedOf = (one: CustomerInfo): Stored => ({
+const storedOf = (one: CustomerInfo): Stored<'customer'> => ({
   version: one.version,
-  values: { name: one.alias, ...spendingOf(one) },
+  values: valuesOf('customer', one),
 })
 
 /** One customer: spending, budget and limits. */
@@ -63,14 +64,9 @@ export function CustomerDrawer({ id, onClose }: { readonly id: string; readonly 
       )}
       {customer && isEditing && (
         <EditForm
+          object="customer"
           stored={storedOf(customer)}
-          nameLabel={t('all.name')}
-          nameField="alias"
-          save={({ name, models: _, ...changes }, version) =>
-            ask('POST /customer/update', {
-              body: { user_id: id, version, ...changes, ...(name !== undefined && { alias: name }) },
-            })
-          }
+          save={(changes, version) => ask('POST /customer/update', { body: { user_id: id, version, ...changes } })}
           reload={async () => storedOf(await client.fetchQuery({ ...infoQuery(id), staleTime: 0 }))}
           onDone={() => {
             toast(t('customers.changed.toast', { name: id }))

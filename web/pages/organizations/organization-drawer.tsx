@@ -7,8 +7,9 @@ import { useSession } from '../../api/session.ts'
 import { Button } from '../../components/button.tsx'
 import { DeleteButton } from '../../components/overlays/dialog.tsx'
 import { Drawer } from '../../components/overlays/drawer.tsx'
-import { EditForm, spendingOf } from '../../components/forms/edit-form.tsx'
+import { EditForm } from '../../components/forms/edit-form.tsx'
 import type { Stored } from '../../components/forms/edit-form.tsx'
+import { valuesOf } from '../../components/forms/object-forms.ts'
 import { Facts } from '../../components/facts.tsx'
 import { Id } from '../../components/id.tsx'
 import { AllowedModels, Changed, Limits } from '../../components/gateway/limits.tsx'
@@ -92,25 +93,20 @@ interface EditProps {
 function EditOrganization({ organization, mayLimit, onDone }: EditProps) {
   const client = useQueryClient()
   const id = organization.organization_id
-  const storedOf = (one: OrganizationInfo): Stored => ({
+  const storedOf = (one: OrganizationInfo): Stored<'organization'> => ({
     version: one.version,
-    values: {
-      name: one.organization_alias,
-      ...(mayLimit && { models: one.models, ...spendingOf(one) }),
-    },
+    values: valuesOf('organization', one, { isLed: !mayLimit }),
   })
   return (
     <EditForm
+      object="organization"
       stored={storedOf(organization)}
-      nameLabel={t('all.name')}
-      nameField="organization_alias"
-      save={({ name, models, ...changes }, version) =>
+      save={({ organization_alias: name, ...changes }, version) =>
         ask('PATCH /organization/update', {
           body: {
             organization_id: id,
             version,
             ...changes,
-            ...(models !== undefined && { models: [...models] }),
             ...(name !== undefined && { organization_alias: name ?? '' }),
           },
         })

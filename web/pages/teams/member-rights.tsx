@@ -7,7 +7,7 @@ import { Facts } from '../../components/facts.tsx'
 import { NumberField } from '../../components/forms/number-field.tsx'
 import { amounts, counts } from '../../lib/number-text.ts'
 import { Form } from '../../components/forms/form.tsx'
-import { PeriodField } from '../../components/forms/period-field.tsx'
+import { DurationField } from '../../components/forms/duration-field.tsx'
 import { useReadVersion } from '../../components/forms/read-version.ts'
 import { ErrorState } from '../../components/states.tsx'
 import { Switch } from '../../components/forms/switch.tsx'
@@ -117,7 +117,8 @@ function EditShare({ team, onDone }: { readonly team: Team; readonly onDone: () 
           value={share.team_member_budget}
           onChange={value => set({ team_member_budget: value })}
         />
-        <PeriodField
+        <DurationField
+          label={t('limits.period')}
           value={share.team_member_budget_duration}
           onChange={value => set({ team_member_budget_duration: value })}
         />

@@ -7,8 +7,9 @@ import { StatusBadge, Tag } from '../../components/badge.tsx'
 import { Button } from '../../components/button.tsx'
 import { DeleteButton } from '../../components/overlays/dialog.tsx'
 import { Drawer } from '../../components/overlays/drawer.tsx'
-import { EditForm, spendingOf } from '../../components/forms/edit-form.tsx'
+import { EditForm } from '../../components/forms/edit-form.tsx'
 import type { Stored } from '../../components/forms/edit-form.tsx'
+import { valuesOf } from '../../components/forms/object-forms.ts'
 import { Facts } from '../../components/facts.tsx'
 import { Id } from '../../components/id.tsx'
 import { AllowedModels, Changed, Limits } from '../../components/gateway/limits.tsx'
@@ -121,26 +122,15 @@ function Tags({ tags }: { readonly tags: readonly string[] }) {
 function EditTeam({ team, isAbove, onDone }: { team: Team; isAbove: boolean; onDone: () => void }) {
   const client = useQueryClient()
   const id = team.team_id
-  const storedOf = (one: Team): Stored => ({
+  const storedOf = (one: Team): Stored<'team'> => ({
     version: one.version,
-    values: { name: one.team_alias, ...(isAbove && { models: one.models, ...spendingOf(one) }) },
+    values: valuesOf('team', one, { isLed: !isAbove }),
   })
   return (
     <EditForm
+      object="team"
       stored={storedOf(team)}
-      nameLabel={t('all.name')}
-      nameField="team_alias"
-      save={({ name, models, ...changes }, version) =>
-        ask('POST /team/update', {
-          body: {
-            team_id: id,
-            version,
-            ...changes,
-            ...(models !== undefined && { models: [...models] }),
-            ...(name !== undefined && { team_alias: name }),
-          },
-        })
-      }
+      save={(changes, version) => ask('POST /team/update', { body: { team_id: id, version, ...changes } })}
       reload={async () => storedOf((await client.fetchQuery({ ...infoQuery(id), staleTime: 0 })).team_info)}
       onDone={() => {
         toast(t('teams.changed.toast'))

@@ -7,8 +7,9 @@ import { StatusBadge } from '../../components/badge.tsx'
 import { Button } from '../../components/button.tsx'
 import { DeleteButton } from '../../components/overlays/dialog.tsx'
 import { Drawer } from '../../components/overlays/drawer.tsx'
-import { EditForm, spendingOf } from '../../components/forms/edit-form.tsx'
+import { EditForm } from '../../components/forms/edit-form.tsx'
 import type { Stored } from '../../components/forms/edit-form.tsx'
+import { valuesOf } from '../../components/forms/object-forms.ts'
 import { Facts } from '../../components/facts.tsx'
 import { Id } from '../../components/id.tsx'
 import { AllowedModels, Changed, Limits } from '../../components/gateway/limits.tsx'
@@ -27,10 +28,7 @@ const infoQuery = (id: string) => ({
   queryFn: ({ signal }: { signal: AbortSignal }) => ask('GET /user/info', { query: { user_id: id }, signal }),
 })
 
-const storedOf = (one: User): Stored => ({
-  version: one.version,
-  values: { name: one.user_alias, models: one.models, ...spendingOf(one) },
-})
+const storedOf = (one: User): Stored<'user'> => ({ version: one.version, values: valuesOf('user', one) })
 
 /** One user: role, teams, limits. */
 export function UserDrawer({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
@@ -68,20 +66,9 @@ export function UserDrawer({ id, onClose }: { readonly id: string; readonly onCl
       )}
       {user && isEditing && (
         <EditForm
+          object="user"
           stored={storedOf(user)}
-          nameLabel={t('users.displayName')}
-          nameField="user_alias"
-          save={({ name, models, ...changes }, version) =>
-            ask('POST /user/update', {
-              body: {
-                user_id: id,
-                version,
-                ...changes,
-                ...(models !== undefined && { models: [...models] }),
-                ...(name !== undefined && { user_alias: name }),
-              },
-            })
-          }
+          save={(changes, version) => ask('POST /user/update', { body: { user_id: id, version, ...changes } })}
           reload={async () => storedOf((await client.fetchQuery({ ...infoQuery(id), staleTime: 0 })).user_info)}
           onDone={() => {
             toast(t('users.changed.toast', { name: user.user_email ?? id }))
