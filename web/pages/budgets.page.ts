@@ -111,9 +111,8 @@ export const t = textsOf({
     'budgets.kind.gateway': 'Gateway',
     'budgets.empty': 'Noch keine Budgets',
     'budgets.emptyHelp':
-      'Geben Sie einem Schlüssel, Nutzer, Team, Kunden oder einer Organisation beim Bearbeiten ein Budget, oder legen Sie ein benanntes Budget an, das viele nutzen.',
-    'budgets.incomplete':
-      'Es gibt weitere Budgets, alle weiter von ihrer Grenze entfernt. Suchen Sie, oder wählen Sie eine Art.',
+      'Gib einem Schlüssel, Nutzer, Team, Kunden oder einer Organisation beim Bearbeiten ein Budget, oder lege ein benanntes Budget an, das viele nutzen.',
+    'budgets.incomplete': 'Es gibt weitere Budgets, alle weiter von ihrer Grenze entfernt. Suche, oder wähle eine Art.',
     'budgets.gone': 'Dieses Budget gibt es nicht mehr.',
     'budgets.left': 'Übrig',
     'budgets.reserved': 'Von laufenden Aufrufen reserviert',
@@ -139,7 +138,7 @@ export const t = textsOf({
     'budgets.amountHelp': 'Für jeden, der es nutzt. Leer = keine Grenze.',
     'budgets.noNamed': 'Noch keine benannten Budgets',
     'budgets.noNamedHelp':
-      'Ein benanntes Budget wird einmal beschrieben und von vielen genutzt: legen Sie eines an und nennen Sie es als `budget_id`.',
+      'Ein benanntes Budget wird einmal beschrieben und von vielen genutzt: lege eines an und nenne es als `budget_id`.',
     'budgets.usedBy': 'Genutzt von',
     'budgets.unused': 'Nichts nutzt es.',
     'budgets.more': 'Weitere nutzen es.',

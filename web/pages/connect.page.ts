@@ -30,22 +30,22 @@ export const t = textsOf({
   },
   de: {
     'connect.help':
-      'Verbinden Sie ein Programm mit diesem Gateway. Seine Aufrufe gehen auf den Schlüssel, den Sie ihm geben.',
+      'Verbinde ein Programm mit diesem Gateway. Seine Aufrufe gehen auf den Schlüssel, den du ihm gibst.',
     'connect.client': 'Programm',
     'connect.model': 'Modell',
     'connect.key': 'Schlüssel',
     'connect.keyHelp':
-      'Fügen Sie einen ein, dann steht er unten im Text. Er bleibt auf dieser Seite und wird nirgends gespeichert.',
+      'Füge einen ein, dann steht er unten im Text. Er bleibt auf dieser Seite und wird nirgends gespeichert.',
     'connect.makeKey': 'Schlüssel anlegen',
     'connect.paste': 'Für {client} einfügen',
     'connect.remote':
       '{client} ruft von eigenen Servern aus an: diese Adresse muss aus dem Internet über https erreichbar sein.',
     'connect.test': 'Verbindung testen',
-    'connect.testAsYou': 'Ohne Schlüssel wird der Testaufruf als Ihr eigener gemacht und berechnet.',
+    'connect.testAsYou': 'Ohne Schlüssel wird der Testaufruf als dein eigener gemacht und berechnet.',
     'connect.testWithKey': 'Ein winziger Aufruf mit dem Schlüssel oben, so wie das Programm ihn macht.',
     'connect.run': 'Testen',
     'connect.works': '{model} antwortet',
     'connect.noModels': 'Keine Modelle für Gespräche',
-    'connect.noModelsHelp': 'Der Betreiber fügt Modelle hinzu oder erlaubt sie Ihnen.',
+    'connect.noModelsHelp': 'Der Betreiber fügt Modelle hinzu oder erlaubt sie dir.',
   },
 })

@@ -37,7 +37,7 @@ export const t = textsOf({
     'customers.search': 'Kunden nach ganzer Id oder Namen suchen',
     'customers.empty': 'Noch keine Kunden',
     'customers.emptyHelp':
-      'Kunden sind die Endnutzer Ihrer Anwendungen. Legen Sie einen an, um ihm ein Budget zu geben, und nennen Sie ihn in jedem Aufruf:',
+      'Kunden sind die Endnutzer deiner Anwendungen. Lege einen an, um ihm ein Budget zu geben, und nenne ihn in jedem Aufruf:',
     'customers.example': 'Ein Aufruf, der seinen Kunden nennt',
     'customers.budgetHelp': 'Was Aufrufe ausgeben dürfen, die ihn nennen. Leer = keine Grenze.',
     'customers.calls': 'Aufrufe zeigen',

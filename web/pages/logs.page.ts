@@ -178,7 +178,7 @@ export const t = textsOf({
     'logs.headers': 'Kopfzeilen',
     'logs.notStored': 'Nichts vom Gesagten ist gespeichert',
     'logs.notStoredHelp':
-      'Anfragen und Antworten werden verschlüsselt gespeichert, wo general_settings.store_prompts_in_spend_logs der Konfiguration oder das gleichnamige Feld eines Teams oder Schlüssels true ist. Sie lesen die Ihrer eigenen Aufrufe.',
+      'Anfragen und Antworten werden verschlüsselt gespeichert, wo general_settings.store_prompts_in_spend_logs der Konfiguration oder das gleichnamige Feld eines Teams oder Schlüssels true ist. Du liest die deiner eigenen Aufrufe.',
     'logs.unreadable': 'Das lässt sich nicht entschlüsseln',
     'logs.changedByPolicies': 'Das ist die Anfrage, wie Guardrails sie gelassen haben.',
     'logs.noAnswer': 'Es gab keine Antwort.',

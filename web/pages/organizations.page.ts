@@ -42,7 +42,7 @@ export const t = textsOf({
     'organizations.role.admin': 'Admin',
     'organizations.removeHelp':
       'Der Nutzer verlässt die Organisation. Teams und Schlüssel des Nutzers bleiben, wie sie sind.',
-    'organizations.noTeams': 'Noch kein Team. Legen Sie eines unter Teams an, in dieser Organisation.',
+    'organizations.noTeams': 'Noch kein Team. Lege eines unter Teams an, in dieser Organisation.',
     'organizations.created.toast': 'Organisation {name} angelegt',
     'organizations.changed.toast': 'Organisation geändert',
     'organizations.blocked.toast': 'Organisation {name} gesperrt: ihre Schlüssel werden abgelehnt',

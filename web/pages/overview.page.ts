@@ -65,7 +65,7 @@ export const t = textsOf({
     'overview.byModel': 'Ausgaben nach Modell, letzte 30 Tage (UTC)',
     'overview.otherModels': 'andere Modelle',
     'overview.noSpend': 'In 30 Tagen wurde nichts ausgegeben',
-    'overview.noSpendHelp': 'Machen Sie einen Aufruf mit einem Ihrer Schlüssel: Verbinden zeigt, wie.',
+    'overview.noSpendHelp': 'Mache einen Aufruf mit einem deiner Schlüssel: Verbinden zeigt, wie.',
     'overview.budgets': 'Budgets nahe ihrer Grenze',
     'overview.noBudgets': 'Keines hat 80 % oder mehr ausgegeben.',
     'overview.unwell': 'Deployments mit Problemen',

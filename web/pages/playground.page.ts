@@ -128,14 +128,14 @@ export const t = textsOf({
     'playground.output': 'Ausgabe',
     'playground.openLog': 'In den Logs öffnen',
     'playground.noModels': 'Kein Modell für: {kind}',
-    'playground.noModelsHelp': 'Der Betreiber fügt Modelle hinzu oder erlaubt sie Ihnen.',
+    'playground.noModelsHelp': 'Der Betreiber fügt Modelle hinzu oder erlaubt sie dir.',
     'playground.replay':
-      'Ein Aufruf von {model} an {route} aus den Logs. Der Text ist nicht gespeichert: schreiben Sie ihn neu.',
-    'playground.replayGone': 'Dieser Aufruf ist nicht in den Logs, die Sie sehen dürfen.',
+      'Ein Aufruf von {model} an {route} aus den Logs. Der Text ist nicht gespeichert: schreib ihn neu.',
+    'playground.replayGone': 'Dieser Aufruf ist nicht in den Logs, die du sehen darfst.',
     'playground.replayFilled':
       'Ein Aufruf von {model} an {route} aus den Logs, mit der Anfrage, wie sie gespeichert ist.',
     'playground.replayCut':
-      'Ein Aufruf von {model} an {route} aus den Logs. Nur der Anfang der Anfrage ist gespeichert: schreiben Sie sie neu.',
+      'Ein Aufruf von {model} an {route} aus den Logs. Nur der Anfang der Anfrage ist gespeichert: schreib sie neu.',
   },
 })
 

@@ -38,7 +38,6 @@ export const t = textsOf({
     'sessions.unknown': 'Unbekannt',
     'sessions.empty': 'Keine Sitzungen',
     'sessions.byKey': 'Mit einem Schlüssel angemeldet',
-    'sessions.byKeyHelp':
-      'Ein Schlüssel hat keine Liste von Anmeldungen. Melden Sie sich als Person an, um Ihre zu sehen.',
+    'sessions.byKeyHelp': 'Ein Schlüssel hat keine Liste von Anmeldungen. Melde dich als Person an, um deine zu sehen.',
   },
 })

@@ -53,7 +53,7 @@ export const t = textsOf({
     'users.invite.sent':
       'Der Link wurde per E-Mail verschickt. Er setzt einmal ein Passwort; frühere Links gelten nicht mehr.',
     'users.invite.notSent':
-      'Geben Sie diesen Link dem Nutzer. Er setzt einmal ein Passwort; frühere Links gelten nicht mehr.',
+      'Gib diesen Link dem Nutzer. Er setzt einmal ein Passwort; frühere Links gelten nicht mehr.',
     'users.invite.copy': 'Link kopieren',
     'users.invite.ends': 'Er endet',
   },
