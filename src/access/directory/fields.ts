@@ -1,12 +1,10 @@
 /** Users and teams as resources of SCIM, and what a resource says of a user or a team. */
-import { z } from 'zod'
 import type { DirectoryFields, Team, User } from '../../core/tenancy/tenancy.ts'
 import { asciiLower } from '../../lib/text.ts'
 import { ScimError } from '../../lib/scim/error.ts'
 import { isValues } from '../../lib/scim/schema.ts'
 import type { Values } from '../../lib/scim/schema.ts'
-import { keyName } from '../fields/checks.ts'
-import { lazy } from '../../lib/lazy.ts'
+import { emailAddress, keyName } from '../fields/checks.ts'
 
 const attributesLengthMax = 32 * 1024
 
@@ -72,7 +70,8 @@ export function fieldsOfUser(resource: Values): UserPart {
   return {
     userName: name,
     alias: shown === undefined || shown === '' ? null : checked('displayName', shown),
-    email: kept.emails === undefined ? (emailForm().safeParse(asciiLower(name)).data ?? null) : mainEmail(kept.emails),
+    email:
+      kept.emails === undefined ? (emailAddress().safeParse(asciiLower(name)).data ?? null) : mainEmail(kept.emails),
     ...directoryPart(externalId, kept),
   }
 }
@@ -105,8 +104,6 @@ function wholeName(name: unknown): unknown {
   return name.formatted ?? (parts.length > 0 ? parts.join(' ') : undefined)
 }
 
-const emailForm = lazy(() => z.email().max(255))
-
 /** The primary address, else the one for work, else the first. Throws `invalidValue` for one that is none. */
 function mainEmail(emails: unknown): string | null {
   const list = (emails as readonly Values[]).filter(one => typeof one.value === 'string' && one.value !== '')
@@ -115,7 +112,7 @@ function mainEmail(emails: unknown): string | null {
     list.find(one => typeof one.type === 'string' && one.type.toLowerCase() === 'work') ??
     list[0]
   if (!found) return null
-  const read = emailForm().safeParse(asciiLower(found.value as string))
+  const read = emailAddress().safeParse(asciiLower(found.value as string))
   if (read.success) return read.data
   throw new ScimError('invalidValue', `emails: '${String(found.value).slice(0, 100)}' is no e-mail address`)
 }

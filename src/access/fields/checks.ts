@@ -41,6 +41,13 @@ export const moment = lazy(() =>
   }),
 )
 
+/** Letters of any script before the `@` and in the domain (RFC 6531), without spaces, control characters and quotes. */
+const emailPattern =
+  /^(?!\.)(?!.*\.\.)[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~.-]{1,64}(?<!\.)@(?:[\p{L}\p{M}\p{N}-]+\.)+[\p{L}\p{M}\p{N}-]{2,}$/u
+
+/** An e-mail address, such as `zoë+1@example.com`. */
+export const emailAddress = lazy(() => z.email({ pattern: emailPattern }).max(255))
+
 const entriesMax = 1000
 const shortMap = <Value extends z.ZodType>(value: Value) =>
   z
@@ -78,9 +85,7 @@ const checks: { readonly [Kind in FieldKind]: () => z.ZodType<KindValues[Kind] |
       .regex(/^[^\u0000]*$/, 'must not hold U+0000')
       .nullable(),
   email: () =>
-    z
-      .email()
-      .max(255)
+    emailAddress()
       .transform(text => text.toLowerCase())
       .nullable(),
   duration: () => durationText().nullable(),

@@ -1,12 +1,12 @@
 /** How requests name the members of teams and organizations. */
 import { z } from 'zod'
 import { lazy } from '../../lib/lazy.ts'
-import { keyName } from './checks.ts'
+import { emailAddress, keyName } from './checks.ts'
 
 /** The fields that name a user, by id or by address. */
 export const memberReference = lazy(() => ({
   user_id: keyName().optional(),
-  user_email: z.email().max(255).optional(),
+  user_email: emailAddress().optional(),
 }))
 /** A user is named. */
 export const isNamed = (one: { readonly user_id?: unknown; readonly user_email?: unknown }): boolean =>
