@@ -10,7 +10,7 @@ const pageSize = 50
 
 /** Which keys of a list; an empty text = any. */
 export interface KeyFilter {
-  /** A part of the name, or the whole id. */
+  /** A part of the name, of the last characters or of the name of the team, or the whole id. */
   readonly search: string
   /** The id of their team. */
   readonly team: string
@@ -27,7 +27,10 @@ export function useKeys({ search, team }: KeyFilter) {
       }),
     initialPageParam: '',
     getNextPageParam: page => page.next_cursor,
-    select: ({ pages }) => pages.flatMap(page => page.keys.filter(one => typeof one === 'object')),
+    select: ({ pages }) => ({
+      rows: pages.flatMap(page => page.keys.filter(one => typeof one === 'object')),
+      count: pages[0]?.total_count ?? 0,
+    }),
   })
 }
 

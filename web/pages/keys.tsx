@@ -13,6 +13,7 @@ import type { Column } from '../components/table.tsx'
 import { Ago, Money } from '../components/values.tsx'
 import { mayCreateKeys, mayReadAll } from '../frame/rights.ts'
 import { useOpened, useSearchFlag, useSearchValue } from '../lib/address.ts'
+import { formatCount } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { textOf } from '../strings/index.ts'
 import { page, t } from './keys.page.ts'
@@ -77,6 +78,7 @@ export default function KeysPage() {
         <>
           <SearchField label={t('keys.search')} value={text} onChange={type} />
           <TeamFilter team={team} onChange={setTeam} />
+          {keys.data && <span className="text-muted">{t('keys.count', { count: formatCount(keys.data.count) })}</span>}
         </>
       }
     >
@@ -87,7 +89,7 @@ export default function KeysPage() {
         <Table
           label={textOf(page.title)}
           columns={shown}
-          rows={keys.data}
+          rows={keys.data?.rows}
           rowId={key => key.token_id}
           rowLink={key => ({ to: '.', search: { key: key.token_id } })}
           openId={open}

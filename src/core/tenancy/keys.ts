@@ -12,7 +12,7 @@ export interface KeyQuery {
   readonly teamId?: string | undefined
   readonly organizationId?: string | undefined
   readonly alias?: string | undefined
-  /** The whole id, or a part of the alias in any case. */
+  /** The whole id, or a part of the alias, of the hint or of the alias of the team, in any case. */
   readonly search?: string | undefined
   readonly hash?: string | undefined
   /** Only this key. */

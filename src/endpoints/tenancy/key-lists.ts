@@ -70,7 +70,11 @@ const listQuery = lazy(() =>
       .stringbool()
       .optional()
       .describe('With true only tokens of directories are listed (POST /scim/tokens).'),
-    search: keyName().optional().describe('The alias contains this part, in any case, or it is the whole id.'),
+    search: keyName()
+      .optional()
+      .describe(
+        'A part of the alias, of the last characters of the key or of the name of its team, in any case, or the whole id.',
+      ),
     return_full_object: z.stringbool().default(false),
     include_team_keys: z
       .stringbool()

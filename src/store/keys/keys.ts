@@ -86,7 +86,13 @@ async function listKeys(sql: SQL, query: KeyQuery): Promise<{ keys: KeyRecord[];
   where.equal('organization_id', query.organizationId)
   where.equal('alias', query.alias)
   if (query.search !== undefined)
-    where.any([where.amongText('id', [query.search]), where.containsText('alias', query.search)])
+    where.any([
+      where.amongText('id', [query.search]),
+      where.containsText('alias', query.search),
+      // What people know of its text: `sk-...` and the last four characters.
+      where.containsText('hint', query.search),
+      `team_id in (select id from teams where ${where.containsText('alias', query.search)})`,
+    ])
   where.equal('hash', query.hash)
   where.equal('id', query.id)
   if (query.ofDirectory) where.raw('of_directory = 1')
