@@ -19,6 +19,17 @@ describe.skipIf(!hasChromium)('the page of models', () => {
     return opened
   }
 
+  test('typing the name of a provider offers that provider first', async () => {
+    const { page, close } = await openModels()
+    await page.locator('[data-primary]').click()
+    await page.getByRole('dialog').getByRole('combobox', { name: 'Provider' }).fill('openai')
+    const options = page.getByRole('option')
+    await options.filter({ hasText: /^openai$/ }).waitFor()
+    expect(await options.first().innerText()).toBe('openai')
+    await page.getByRole('option', { name: 'openai', exact: true }).click()
+    await close()
+  })
+
   test('the list is searched, prices are for a million tokens, and a test call says that a deployment answers, or why not', async () => {
     const { page, close } = await openModels()
     await page.getByRole('table').getByText('embedding-model').waitFor()
