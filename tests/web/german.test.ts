@@ -13,8 +13,8 @@ test('no German text addresses people formally', async () => {
   ]
   const found: string[] = []
   for (const file of files)
+    // A capital in the middle of a sentence; "sie" and "ihr" are others.
     for (const line of (await Bun.file(join(web, file)).text()).split('\n'))
-      // A capital in the middle of a sentence; "sie" and "ihr" are others.
       if (/[a-zäöüß,] (Sie|Ihnen|Ihr(e[mnrs]?)?)\b/.test(line)) found.push(`${file}: ${line.trim()}`)
   expect(found).toEqual([])
 })

@@ -42,8 +42,11 @@ export const moment = lazy(() =>
 )
 
 /** Letters of any script before the `@` and in the domain (RFC 6531), without spaces, control characters and quotes. */
-const emailPattern =
-  /^(?!\.)(?!.*\.\.)[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~.-]{1,64}(?<!\.)@(?:[\p{L}\p{M}\p{N}-]+\.)+[\p{L}\p{M}\p{N}-]{2,}$/u
+const emailPattern = new RegExp(
+  String.raw`^(?!\.)(?!.*\.\.)[\p{L}\p{M}\p{N}!#$%&'*+/=?^_\x60{|}~.-]{1,64}(?<!\.)` +
+    String.raw`@(?:[\p{L}\p{M}\p{N}-]+\.)+[\p{L}\p{M}\p{N}-]{2,}$`,
+  'u',
+)
 
 /** An e-mail address, such as `zoë+1@example.com`. */
 export const emailAddress = lazy(() => z.email({ pattern: emailPattern }).max(255))

@@ -73,7 +73,7 @@ const listQuery = lazy(() =>
     search: keyName()
       .optional()
       .describe(
-        'A part of the alias, of the last characters of the key or of the name of its team, in any case, or the whole id.',
+        'A part of the alias, of the last characters or of the name of the team, in any case, or the whole id.',
       ),
     return_full_object: z.stringbool().default(false),
     include_team_keys: z

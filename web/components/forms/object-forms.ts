@@ -49,9 +49,6 @@ export const setNowhere: Readonly<Record<string, string>> = {
   'budget.temp_budget_increase': 'A raise is one of a key, a user or a team, and not of all that share a definition.',
   'budget.temp_budget_expiry': 'See the increase.',
   'budget.temp_budget_reason': 'See the increase.',
-  'tag.temp_budget_increase': 'The list of budgets raises those of keys, users, teams, organizations and customers.',
-  'tag.temp_budget_expiry': 'See the increase.',
-  'tag.temp_budget_reason': 'See the increase.',
 }
 
 /** What is asked for together. The first part is always open. */
