@@ -113,7 +113,7 @@ for (const backend of backends())
           'by API',
         ],
         [{ litellm_params: params({ api_key: '********' }) }, 'litellm_params.api_key', 'in the place of a secret'],
-        [{ litellm_params: params(), surprise: 1 }, 'surprise', 'not a known field'],
+        [{ litellm_params: params(), rpm_limits: 1 }, 'rpm_limits', 'not a known field'],
         [{}, 'proxy_params', 'missing'],
       ]
       for (const [body, field, words] of mistakes) {

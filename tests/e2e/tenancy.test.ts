@@ -349,8 +349,8 @@ test('calls for a blocked customer are refused, and those without what the key w
   expect((await chat(key, whole)).status).toBe(200)
 })
 
-test('fields without a meaning here are refused by name, unless they ask for nothing', async () => {
-  const fields = ['permissions', 'object_permission', 'config', 'router_settings', 'agent_id']
+test('fields without a meaning here that would restrict are refused by name, unless they ask for nothing', async () => {
+  const fields = ['permissions', 'object_permission', 'policies', 'prompts', 'project_id']
   expect((await gateway.admin('/key/generate', Object.fromEntries(fields.map(name => [name, null])))).status).toBe(200)
   expect((await gateway.admin('/key/generate', { permissions: {}, auto_rotate: false, spend: 0 })).status).toBe(200)
   for (const name of fields) {

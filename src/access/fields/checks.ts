@@ -58,19 +58,32 @@ const shortMap = <Value extends z.ZodType>(value: Value) =>
     .refine(map => Object.keys(map).length <= entriesMax, `must have at most ${entriesMax} entries`)
 const amount = lazy(() => dollars().refine(value => value !== null, 'must be an amount of dollars'))
 
-/** `{model: {budget_limit, time_period}}` as LiteLLM's keys have it, `{max_budget, budget_duration}`, or the amount. */
+/**
+ * `{max_budget, budget_duration}` as LiteLLM's budgets have it, `{budget_limit, time_period}` as its keys, or the
+ * amount.
+ */
 const modelBudget = lazy(() =>
   z
     .union([
-      z.strictObject({ budget_limit: amount(), time_period: durationText().nullable().optional() }),
-      z.strictObject({ max_budget: amount(), budget_duration: durationText().nullable().optional() }),
+      z
+        .strictObject({
+          budget_limit: amount().optional(),
+          time_period: durationText().nullable().optional(),
+          max_budget: amount().optional(),
+          budget_duration: durationText().nullable().optional(),
+        })
+        .refine(
+          given => (given.budget_limit === undefined) !== (given.max_budget === undefined),
+          'give `budget_limit` or `max_budget`, one of the two',
+        ),
       amount(),
     ])
     .transform(given => {
-      if (typeof given === 'bigint' || given === null) return { maxBudgetNanoUsd: given ?? 0n, budgetDuration: null }
-      const [max, duration] =
-        'budget_limit' in given ? [given.budget_limit, given.time_period] : [given.max_budget, given.budget_duration]
-      return { maxBudgetNanoUsd: max ?? 0n, budgetDuration: duration ?? null }
+      if (typeof given !== 'object' || given === null) return { maxBudgetNanoUsd: given ?? 0n, budgetDuration: null }
+      return {
+        maxBudgetNanoUsd: given.budget_limit ?? given.max_budget ?? 0n,
+        budgetDuration: given.time_period ?? given.budget_duration ?? null,
+      }
     }),
 )
 
@@ -156,17 +169,3 @@ export const version = lazy(() =>
     .optional()
     .describe('The `version` that the change was made for: 409 when it is another by now.'),
 )
-
-const isEmpty = (value: unknown): boolean =>
-  value === null ||
-  value === false ||
-  value === '' ||
-  value === 0 ||
-  (typeof value === 'object' && isEmptyObject(value))
-const isEmptyObject = (value: object): boolean => Object.keys(value).length === 0
-
-/**
- * A field of LiteLLM's that has no meaning here: accepted where it asks for nothing (null, false, 0, an empty text,
- * list or object), else refused with what to do instead.
- */
-export const without = (instead: string) => z.unknown().refine(isEmpty, `has no meaning here; ${instead}`).optional()

@@ -6,7 +6,7 @@ import type { KeyChanges, KeyRecord } from '../../core/tenancy/keys.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { readDuration } from '../key.ts'
 import { shownFields } from './answers.ts'
-import { changesOf, version, without, writtenFields } from './checks.ts'
+import { changesOf, version, writtenFields } from './checks.ts'
 
 /** A text such as `30d`, parsed to milliseconds. */
 const duration = lazy(() =>
@@ -26,28 +26,6 @@ const routesOfType = {
   read_only: ['info_routes'],
 } as const
 
-/** Every limit counts on its own; none is divided among the keys below it. */
-const limitType = lazy(() =>
-  z.enum(['best_effort_throughput']).nullable().optional().describe('Limits are checked as calls come.'),
-)
-
-/** Of LiteLLM's fields those that this gateway has nothing for; each is refused unless it asks for nothing. */
-const absentFields = lazy(() => ({
-  spend: without('what a key has spent is the sum of its calls in the ledger'),
-  agent_id: without('leave it out'),
-  project_id: without('use `team_id`'),
-  config: without('settings are those of the gateway'),
-  permissions: without('use `allowed_routes`'),
-  object_permission: without('use `models` and `allowed_routes`'),
-  allowed_passthrough_routes: without('there are no pass-through routes'),
-  allowed_vector_store_indexes: without('there are no vector stores'),
-  policies: without('policies are those of the gateway'),
-  prompts: without('there are no stored prompts'),
-  router_settings: without('retries and fallbacks are settings of the gateway'),
-  access_group_ids: without('name the access groups in `models`'),
-  send_invite_email: without('send the key yourself'),
-}))
-
 /**
  * Named as in LiteLLM's key API (https://docs.litellm.ai/docs/proxy/virtual_keys). null = the value that a new key gets
  * without the field.
@@ -58,14 +36,11 @@ const keyBodyFields = lazy(() => ({
     .optional()
     .describe('Time to live from now: 45s, 15m, 12h, 30d, 2w, 1mo; null = for ever.'),
   ...writtenFields(keyFields),
-  rpm_limit_type: limitType(),
-  tpm_limit_type: limitType(),
   auto_rotate: z
     .boolean()
     .nullable()
     .optional()
     .describe('true = the text has to be replaced each `rotation_interval`, which has to be sent with it.'),
-  ...absentFields(),
 }))
 
 /** A text of the client's choice. */
@@ -111,7 +86,7 @@ function rotationChanges({ auto_rotate: rotates, rotation_interval: interval }: 
   return interval === undefined ? {} : { rotationInterval: interval }
 }
 
-/** A key as the API shows it, without its text. */
+/** A key as the API shows it its text. */
 export const shownKey = (record: KeyRecord) => ({
   ...shownFields(keyRecordFields, record),
   auto_rotate: record.rotationInterval !== null,

@@ -6,23 +6,11 @@ import type { Membership, Team } from '../../core/tenancy/tenancy.ts'
 import type { NewTenant, TenantChanges } from '../../core/tenancy/tenancy-store.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { shownFields } from './answers.ts'
-import { changesOf, keyName, selfServiceFields, version, without, writtenFields } from './checks.ts'
+import { changesOf, keyName, selfServiceFields, version, writtenFields } from './checks.ts'
 import { createsMissingUsers, isNamed, memberReference, oneOfBoth } from './member-reference.ts'
-
-const limitType = lazy(() => z.enum(['best_effort_throughput']).nullable().optional())
 
 const fields = lazy(() => ({
   ...writtenFields(teamFields),
-  rpm_limit_type: limitType(),
-  tpm_limit_type: limitType(),
-  policies: without('policies are those of the gateway'),
-  prompts: without('there are no stored prompts'),
-  object_permission: without('use `models`'),
-  allowed_passthrough_routes: without('there are no pass-through routes'),
-  allowed_vector_store_indexes: without('there are no vector stores'),
-  router_settings: without('retries and fallbacks are settings of the gateway'),
-  access_group_ids: without('name the access groups in `models`'),
-  secret_manager_settings: without('secrets are settings of the gateway'),
 }))
 
 /** A user of a team, by id or by address. */
@@ -69,7 +57,6 @@ export const bulkMemberAddBody = lazy(() =>
   z.strictObject({
     team_id: keyName(),
     members: z.array(member()).min(1).max(500),
-    all_users: without('name the members'),
     create_missing_users: createsMissingUsers(),
     ...share(),
   }),

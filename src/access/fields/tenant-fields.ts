@@ -14,14 +14,12 @@ import type { NewTenant, TenantChanges } from '../../core/tenancy/tenancy-store.
 import { lazy } from '../../lib/lazy.ts'
 import { readDuration } from '../key.ts'
 import { shownFields } from './answers.ts'
-import { changesOf, keyName, selfServiceFields, version, without, writtenFields } from './checks.ts'
+import { changesOf, keyName, selfServiceFields, version, writtenFields } from './checks.ts'
 import { createsMissingUsers, isNamed, memberReference, oneOfBoth } from './member-reference.ts'
 import { dollars } from './money.ts'
 
 const organizationBodyFields = lazy(() => ({
   ...writtenFields(organizationFields),
-  object_permission: without('use `models`'),
-  router_settings: without('retries and fallbacks are settings of the gateway'),
 }))
 /** The body of `/organization/new`. */
 export const organizationBody = lazy(() =>
@@ -119,10 +117,6 @@ export const customerBody = lazy(() =>
     z.strictObject({
       user_id: keyName(),
       ...writtenFields(customerFields),
-      default_model: without('name the model in each call'),
-      allowed_model_region: without('use `models` of the key'),
-      spend: without('what a customer has spent is the sum of its calls in the ledger'),
-      object_permission: without('customers call with the keys of others'),
       version: version(),
     }),
   ),

@@ -1,28 +1,19 @@
 /** Fields of users as LiteLLM names them (https://docs.litellm.ai/docs/proxy/users, 2026-11-23). */
 import { z } from 'zod'
-import { userFields } from '../../core/tenancy/field-tables.ts'
+import { keyFields, userFields } from '../../core/tenancy/field-tables.ts'
 import { blankRecord } from '../../core/tenancy/fields.ts'
 import type { User } from '../../core/tenancy/tenancy.ts'
 import type { NewTenant, TenantChanges } from '../../core/tenancy/tenancy-store.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { shownFields } from './answers.ts'
-import { changesOf, durationText, keyName, selfServiceFields, version, without, writtenFields } from './checks.ts'
+import { changesOf, durationText, keyName, selfServiceFields, version, writtenFields } from './checks.ts'
 import { dollars } from './money.ts'
 
 const fields = lazy(() => ({
   ...writtenFields(userFields),
-  spend: without('what a user has spent is the sum of its calls in the ledger'),
-  agent_id: without('leave it out'),
-  config: without('settings are those of the gateway'),
-  permissions: without('use `allowed_routes` of keys'),
-  aliases: without('set `aliases` on keys, or `model_aliases` on teams'),
-  object_permission: without('use `models`'),
-  allowed_cache_controls: without('set it on keys'),
-  guardrails: without('guardrails are policies of the gateway'),
-  policies: without('policies are those of the gateway'),
-  prompts: without('there are no stored prompts'),
-  password: without('users set their own by a link: POST /sign-in/invitations makes one, and mails it'),
 }))
+
+const keyOptions = lazy(() => writtenFields(keyFields))
 
 const teamMembership = lazy(() =>
   z.union([
@@ -42,11 +33,15 @@ export const userBody = lazy(() =>
     ...fields(),
     teams: z.array(teamMembership()).max(100).nullable().optional(),
     organizations: z.array(keyName()).max(100).nullable().optional(),
-    team_id: without('use `teams`'),
     auto_create_key: z.boolean().default(true),
+    team_id: keyName().nullable().optional().describe('One more of `teams`, which the key that is made belongs to.'),
     key_alias: keyName().nullable().optional().describe('Of the key that is made.'),
     duration: durationText().nullable().optional().describe('Time to live of the key that is made.'),
-    send_invite_email: without('send the key yourself'),
+    aliases: keyOptions().aliases.describe('Of the key that is made: what it calls a model -> the model.'),
+    allowed_cache_controls: keyOptions().allowed_cache_controls.describe(
+      'Of the key that is made: fields of `cache` that calls may have; empty = all.',
+    ),
+    guardrails: keyOptions().guardrails.describe('Of the key that is made: guardrails that hold for its calls.'),
   }),
 )
 /** The body of `/user/update`. */

@@ -25,6 +25,12 @@ export async function readJsonAs<T>(
   return check(schema, bytes.length === 0 ? {} : parsed(bytes, exactNames), 'body')
 }
 
+/** Reads a JSON body that is not checked yet; no body counts as an empty object. Throws 400 unless it is one object. */
+export async function readJson({ body }: HttpRequest): Promise<Record<string, unknown>> {
+  const bytes = await readBody(body, bytesMaxDefault)
+  return bytes.length === 0 ? {} : parsed(bytes)
+}
+
 /** Checks a body that was read. Throws 400 unless it is one JSON object, 422 for what the schema refuses. */
 export function checkJson<T>(body: JsonBody, schema: z.ZodType<T>): T {
   return check(schema, parsed(body.bytes), 'body')

@@ -5,8 +5,9 @@ import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointContext, EndpointDoc, Services } from '../../core/endpoint.ts'
 import type { HttpRequest } from '../../core/request.ts'
-import { readJsonAs, readQuery } from './checked-input.ts'
-import { json } from '../openapi/schema.ts'
+import { readQuery } from './checked-input.ts'
+import { readManagementBody } from './management-body.ts'
+import { described, extended, json, listOf, text } from '../openapi/schema.ts'
 import type { Schema, ValueOf } from '../openapi/schema.ts'
 
 /** An answer whose body the schema types, for handlers that also set a status, headers or cookies. */
@@ -44,25 +45,55 @@ interface CheckedEndpoint<Input, S extends Schema>
     Pick<EndpointDoc, 'operationId' | 'summary' | 'tag' | 'failures'> {
   readonly method?: Endpoint['method']
   readonly answer: S
-  handle(input: Input, context: EndpointContext): Promise<ValueOf<S>>
+  handle(input: Input, context: EndpointContext): ValueOf<S> | Promise<ValueOf<S>>
 }
 
-/** An endpoint with a JSON body that the schema checks; POST unless it says otherwise. */
+interface BodyEndpoint<Input, S extends Schema>
+  extends CheckedEndpoint<Input, S>,
+    Pick<Endpoint, 'takesRequest'>,
+    Pick<EndpointDoc, 'requestOptional' | 'successStatus'> {
+  /** The answer is a list, or a map by names of the client's, so that its warnings stand in `x-warnings`. */
+  readonly answersAreListed?: true
+}
+
+const warnings = described(
+  'What of the request was passed over, or is probably a mistake, one sentence a field; absent = nothing.',
+  listOf(text),
+)
+
+/** An endpoint of management with a JSON body that the schema checks; POST unless it says otherwise. */
 export function withBody<Body extends z.ZodType, S extends Schema>(
   body: () => Body,
-  { method = 'POST', paths, auth, handle, answer, ...about }: CheckedEndpoint<z.infer<Body>, S>,
+  endpoint: BodyEndpoint<z.infer<Body>, S>,
 ): Endpoint {
-  return jsonEndpoint(answer, {
+  const { method = 'POST', paths, auth, takesRequest, answersAreListed, handle, answer, ...about } = endpoint
+  const success = answersAreListed ? answer : extended(answer, { warnings }, 'WithWarnings')
+  return {
     method,
     paths,
     auth,
-    doc: { ...about, request: body },
+    ...(takesRequest && { takesRequest }),
+    doc: { ...about, request: body, success: json(success), ...(answersAreListed && { headers: ['x-warnings'] }) },
     async handle(request, services, caller) {
-      const input = (await readJsonAs(request, body())) as z.infer<Body>
-      return handle(input, { services, caller: caller!, request })
+      const read = await readManagementBody(request, body() as z.ZodType<z.infer<Body>>)
+      const value = await handle(read.input, { services, caller: caller!, request })
+      if (read.warnings.length === 0) return jsonAnswer(value, about.successStatus)
+      if (answersAreListed)
+        return jsonAnswer(value, about.successStatus, { 'x-warnings': JSON.stringify(read.warnings) })
+      return jsonAnswer(withWarnings(value as WarnedValue, read.warnings), about.successStatus)
     },
-  })
+  }
 }
+
+interface WarnedValue {
+  readonly warnings?: readonly string[]
+}
+
+/** Beside those of the endpoint itself. */
+const withWarnings = (value: WarnedValue, passedOver: readonly string[]): WarnedValue => ({
+  ...value,
+  warnings: [...passedOver, ...(value.warnings ?? [])],
+})
 
 /** An endpoint with parameters in the query that the schema checks; GET unless it says otherwise. */
 export function withQuery<Query extends z.ZodObject, S extends Schema>(

@@ -47,6 +47,10 @@ const others: Readonly<Record<string, HeaderDoc>> = {
     schema: text,
   },
   'request-id': { description: "It is the same as `x-request-id`, for Anthropic's clients.", schema: text },
+  'x-warnings': {
+    description: 'A JSON list of what of the request was passed over, one sentence a field; absent = nothing.',
+    schema: text,
+  },
   'retry-after': { description: 'Seconds to wait before the next attempt.', schema: integer },
   'retry-after-ms': { description: 'It is `retry-after` in milliseconds.', schema: integer },
   'x-should-retry': { description: '`false`: the same request will fail again.', schema: oneOf('false') },

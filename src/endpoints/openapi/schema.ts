@@ -106,6 +106,19 @@ export function shape<R extends Properties, O extends Properties = Record<never,
   return { type: 'object', properties: { ...required, ...optional }, required: Object.keys(required) }
 }
 
+/** The same object with further fields that may be absent; of a named one, `suffix` ends the name of the new one. */
+export function extended<T, O extends Properties>(
+  schema: Schema<T>,
+  optional: O,
+  suffix: string,
+): Schema<T & Partial<ValuesOf<O>>> {
+  const { [maker]: make, $ref } = schema
+  if (make !== undefined)
+    return named(String($ref).split('/').at(-1)! + suffix, () => extended(make(), optional, suffix))
+  const properties = { ...(schema.properties as Properties), ...optional }
+  return { ...schema, properties } as Schema<T & Partial<ValuesOf<O>>>
+}
+
 /** The same object, which usually has fields that are not listed. */
 export const open = <T>(schema: Schema<T>): Schema<T> => ({ ...schema, additionalProperties: true })
 

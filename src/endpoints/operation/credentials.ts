@@ -7,7 +7,6 @@ import type { ConfiguredObject, ShownFileCredential } from '../../core/objects/c
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { Redactor } from '../../lib/redact.ts'
-import { readJsonAs } from '../common/checked-input.ts'
 import {
   anyObject,
   boolean,
@@ -25,7 +24,7 @@ import type { ValueOf } from '../openapi/schema.ts'
 import { dateOf, masked, prepareChange } from '../common/configured-change.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { noSuchModel } from '../common/answers.ts'
-import { jsonEndpoint } from '../common/json-endpoint.ts'
+import { jsonEndpoint, withBody } from '../common/json-endpoint.ts'
 
 const doneSchema = named('Done', () => shape({ success: constant(true), message: text }))
 
@@ -86,25 +85,17 @@ const tag = 'Credentials'
 const done = (message: string): ValueOf<typeof doneSchema> => ({ success: true, message })
 
 /** 409 for a name that is taken, also by the configuration file; 422 for values that no model can have. */
-const credentialNew: Endpoint = jsonEndpoint(doneSchema, {
-  method: 'POST',
+const credentialNew: Endpoint = withBody(newBody, {
+  answer: doneSchema,
   paths: ['/credentials'],
   auth: 'admin',
-  doc: {
-    tag,
-    operationId: 'createCredential',
-    summary: 'Store a credential, encrypted',
-    failures: [400, 403, 409],
-    request: newBody,
-  },
-  async handle(request, services, caller) {
+  tag,
+  operationId: 'createCredential',
+  summary: 'Store a credential, encrypted',
+  failures: [400, 403, 409],
+  async handle(body, { services, caller }) {
     await prepareChange(services)
-    const {
-      credential_name: given,
-      credential_values: values,
-      credential_info: info,
-      model_id: model,
-    } = await readJsonAs(request, newBody())
+    const { credential_name: given, credential_values: values, credential_info: info, model_id: model } = body
     const ofFile = services.checks.fileCredentials().find(one => one.name === given)
     if (ofFile)
       throw new GatewayError('conflict', `a credential of this name stands in ${ofFile.where}; choose another`, {
@@ -122,7 +113,7 @@ const credentialNew: Endpoint = jsonEndpoint(doneSchema, {
       body: { values: checked.body, info: info ?? {} },
       secrets: checked.secrets,
     }
-    await services.configured.insert(content, actorOf(caller!))
+    await services.configured.insert(content, actorOf(caller))
     return done('Credential created successfully')
   },
 })
@@ -196,20 +187,17 @@ const credentialByModel: Endpoint = jsonEndpoint(modelCredentialSchema, {
 })
 
 /** Values that are not sent stay, null takes one out. Models that name it use the new values from then on. */
-const credentialUpdate: Endpoint = jsonEndpoint(doneSchema, {
+const credentialUpdate: Endpoint = withBody(updateBody, {
+  answer: doneSchema,
   method: 'PATCH',
   paths: ['/credentials/{credential_name+}'],
   auth: 'admin',
-  doc: {
-    tag,
-    operationId: 'updateCredential',
-    summary: 'Change a credential',
-    failures: [400, 403, 409],
-    request: updateBody,
-  },
-  async handle(request, services, caller) {
+  tag,
+  operationId: 'updateCredential',
+  summary: 'Change a credential',
+  failures: [400, 403, 409],
+  async handle(body, { services, caller, request }) {
     await prepareChange(services)
-    const body = await readJsonAs(request, updateBody())
     const before = find(services, request.params.credential_name!)
     if (body.credential_name != null && body.credential_name !== before.name)
       throw new GatewayError(
@@ -230,7 +218,7 @@ const credentialUpdate: Endpoint = jsonEndpoint(doneSchema, {
       secrets: checked.secrets,
       version: body.version ?? before.version,
     }
-    await services.configured.update(content, actorOf(caller!))
+    await services.configured.update(content, actorOf(caller))
     return done('Credential updated successfully')
   },
 })

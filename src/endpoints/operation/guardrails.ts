@@ -10,7 +10,6 @@ import type { ConfiguredObject } from '../../core/objects/configured-objects.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { GuardrailSettings } from '../../core/guardrails.ts'
-import { readJsonAs } from '../common/checked-input.ts'
 import {
   anyObject,
   boolean,
@@ -27,7 +26,7 @@ import {
   text,
 } from '../openapi/schema.ts'
 import { dateOf, masked, prepareChange } from '../common/configured-change.ts'
-import { jsonEndpoint } from '../common/json-endpoint.ts'
+import { jsonEndpoint, withBody } from '../common/json-endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
 import type { ValueOf } from '../openapi/schema.ts'
 import { verdicts } from '../../core/guardrails.ts'
@@ -98,13 +97,15 @@ const newBody = lazy(() =>
   }),
 )
 
+const changedFields = lazy(() => ({
+  guardrail_name: name().nullish(),
+  litellm_params: fields().nullish(),
+  guardrail_info: fields().nullish(),
+}))
 const changeBody = lazy(() =>
   z.strictObject({
-    guardrail: z.strictObject({
-      guardrail_name: name().nullish(),
-      litellm_params: fields().nullish(),
-      guardrail_info: fields().nullish(),
-    }),
+    guardrail: z.strictObject(changedFields()).optional(),
+    ...changedFields(),
     version: z.number().int().min(1).nullish(),
   }),
 )
@@ -252,20 +253,22 @@ const usedBy: Endpoint = jsonEndpoint(guardrailUsersSchema, {
 })
 
 /** 409 for a name that is taken, 422 for fields that its kind cannot work with. */
-const create: Endpoint = jsonEndpoint(guardrailSchema, {
-  method: 'POST',
+const create: Endpoint = withBody(newBody, {
+  answer: guardrailSchema,
   paths: ['/guardrails'],
   auth: 'admin',
-  doc: { tag, operationId: 'createGuardrail', summary: 'Make a guardrail', request: newBody, failures: [403, 409] },
-  async handle(request, services, caller) {
+  tag,
+  operationId: 'createGuardrail',
+  summary: 'Make a guardrail',
+  failures: [403, 409],
+  async handle({ guardrail: sent }, { services, caller }) {
     await prepareChange(services)
-    const { guardrail: sent } = await readJsonAs(request, newBody())
     checkFree(services, sent.guardrail_name)
     const entry = { name: sent.guardrail_name, params: sent.litellm_params, info: sent.guardrail_info ?? {} }
     const { secrets, ...content } = services.checks.checkGuardrail(entry, undefined)
     const id = randomUUIDv7()
     const made = { kind: 'guardrail' as const, id, name: sent.guardrail_name, body: content.body, secrets }
-    await services.configured.insert(made, actorOf(caller!))
+    await services.configured.insert(made, actorOf(caller))
     return shown(services, find(services, id))
   },
 })
@@ -277,23 +280,21 @@ function checkFree(services: Services, wanted: string): void {
     })
 }
 
-/** PUT replaces all fields, PATCH those that are sent; a mask leaves a secret as it is. */
+/** PUT replaces all fields, PATCH those that are sent; a mask leaves a secret as it is. The fields may stand alone. */
 function changing(method: 'PUT' | 'PATCH'): Endpoint {
   const isWhole = method === 'PUT'
-  return jsonEndpoint(guardrailSchema, {
+  return withBody(changeBody, {
+    answer: guardrailSchema,
     method,
     paths: ['/guardrails/{guardrail_id}'],
     auth: 'admin',
-    doc: {
-      tag,
-      operationId: isWhole ? 'replaceGuardrail' : 'updateGuardrail',
-      summary: isWhole ? 'Replace the fields of a guardrail' : 'Change a guardrail; only the fields sent change',
-      request: changeBody,
-      failures: [403, 409],
-    },
-    async handle(request, services, caller) {
+    tag,
+    operationId: isWhole ? 'replaceGuardrail' : 'updateGuardrail',
+    summary: isWhole ? 'Replace the fields of a guardrail' : 'Change a guardrail; only the fields sent change',
+    failures: [403, 409],
+    async handle({ guardrail, version, ...alone }, { services, caller, request }) {
       await prepareChange(services)
-      const { guardrail: sent, version } = await readJsonAs(request, changeBody())
+      const sent = guardrail ?? alone
       const before = findStored(services, request.params.guardrail_id!)
       const newName = sent.guardrail_name ?? before.name
       if (newName !== before.name) checkFree(services, newName)
@@ -307,7 +308,7 @@ function changing(method: 'PUT' | 'PATCH'): Endpoint {
       const { body, secrets } = services.checks.checkGuardrail(entry, before)
       const { id, kind } = before
       const change = { kind, id, name: newName, body, secrets, version: version ?? before.version }
-      await services.configured.update(change, actorOf(caller!))
+      await services.configured.update(change, actorOf(caller))
       return shown(services, find(services, id))
     },
   })
@@ -333,24 +334,20 @@ const remove: Endpoint = jsonEndpoint(deletedGuardrailSchema, {
 })
 
 /** A refusal is an answer, too: its `verdict` is `block`. 503 where the service of the guardrail does not answer. */
-const apply: Endpoint = jsonEndpoint(guardrailTrialSchema, {
-  method: 'POST',
+const apply: Endpoint = withBody(applyBody, {
+  answer: guardrailTrialSchema,
   paths: ['/guardrails/apply_guardrail', '/guardrails/apply'],
   auth: 'key',
   takesRequest: true,
-  doc: {
-    tag,
-    operationId: 'applyGuardrail',
-    summary: 'Try a guardrail on a sample; no model is called but those that judge',
-    request: applyBody,
-    failures: [404, 503],
-  },
-  async handle(request, services, caller) {
-    const body = await readJsonAs(request, applyBody())
+  tag,
+  operationId: 'applyGuardrail',
+  summary: 'Try a guardrail on a sample; no model is called but those that judge',
+  failures: [404, 503],
+  async handle(body, { services, caller, request }) {
     const guardrail = find(services, body.guardrail_name)
     const stage = body.input_type === 'response' ? 'output' : 'input'
     const sample = { guardrail, text: body.text, stage, prompt: body.prompt ?? undefined } as const
-    const { verdict, text, reason, found } = await services.guardrails.tryOut(sample, caller!, request)
+    const { verdict, text, reason, found } = await services.guardrails.tryOut(sample, caller, request)
     const reported = Object.entries(found).filter(([entity]) => body.entities?.includes(entity) ?? true)
     return { response_text: text, verdict, reason: reason ?? null, found: Object.fromEntries(reported) }
   },

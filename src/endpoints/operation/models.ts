@@ -8,13 +8,11 @@ import { maskedFields, secretNamesOf } from '../../core/objects/configured-objec
 import type { CheckedModel, ConfiguredObject } from '../../core/objects/configured-objects.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
-import type { HttpRequest } from '../../core/request.ts'
-import { readJsonAs } from '../common/checked-input.ts'
 import { anyObject, boolean, described, listOf, named, shape, text } from '../openapi/schema.ts'
 import type { ValueOf } from '../openapi/schema.ts'
 import { block, blockOf, unblock } from './common/model-blocks.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { jsonEndpoint } from '../common/json-endpoint.ts'
+import { withBody } from '../common/json-endpoint.ts'
 
 const warnings = described('What was accepted, and is probably a mistake; absent = nothing.', listOf(text))
 
@@ -77,20 +75,16 @@ function sentEntry(
 }
 
 /** 422 with the field of each mistake, as of the configuration file; 409 for an id that is taken. */
-export const modelNew: Endpoint = jsonEndpoint(storedModelSchema, {
-  method: 'POST',
+export const modelNew: Endpoint = withBody(newBody, {
+  answer: storedModelSchema,
   paths: ['/model/new'],
   auth: 'admin',
-  doc: {
-    tag,
-    operationId: 'createModel',
-    summary: 'Add a deployment of a model, by the rules of an entry of `model_list`',
-    request: newBody,
-    failures: [400, 409],
-  },
-  async handle(request, services, caller) {
+  tag,
+  operationId: 'createModel',
+  summary: 'Add a deployment of a model, by the rules of an entry of `model_list`',
+  failures: [400, 409],
+  async handle(body, { services, caller }) {
     await prepareChange(services)
-    const body = await readJsonAs(request, newBody())
     const given = body.model_info?.id
     const id = typeof given === 'string' ? given : randomUUIDv7()
     await services.checks.readSecrets(body)
@@ -98,7 +92,7 @@ export const modelNew: Endpoint = jsonEndpoint(storedModelSchema, {
     if (deploymentById(services, id))
       throw new GatewayError('conflict', `there is a model with the id '${id}' already`, { param: 'model_info.id' })
     await checkTeam(services, checked)
-    const made = await services.configured.insert(contentOf(id, checked), actorOf(caller!))
+    const made = await services.configured.insert(contentOf(id, checked), actorOf(caller))
     return shownModel(services, made, checked.warnings)
   },
 })
@@ -124,43 +118,36 @@ const contentOf = (id: string, { deployment, body, secrets }: CheckedModel) => (
 })
 
 /** Names the deployment by `model_info.id`, as LiteLLM does; fields that are not sent stay, null takes one out. */
-export const modelUpdate: Endpoint = jsonEndpoint(storedModelSchema, {
-  method: 'POST',
+export const modelUpdate: Endpoint = withBody(updateBody, {
+  answer: storedModelSchema,
   paths: ['/model/update'],
   auth: 'admin',
-  doc: {
-    tag,
-    operationId: 'updateModel',
-    summary: 'Change a deployment that was made by API; only the fields sent change',
-    request: updateBody,
-    failures: [400, 409],
-  },
-  async handle(request, services, caller) {
-    const body = await readJsonAs(request, updateBody())
+  tag,
+  operationId: 'updateModel',
+  summary: 'Change a deployment that was made by API; only the fields sent change',
+  failures: [400, 409],
+  async handle(body, { services, caller }) {
     const id = modelId().safeParse(body.model_info?.id)
     if (!id.success)
       throw new GatewayError('invalid-request', 'name the deployment by its id in `model_info.id`', {
         param: 'model_info.id',
       })
-    return change(services, caller!, { id: id.data, body })
+    return change(services, caller, { id: id.data, body })
   },
 })
 
 /** The same, with the id in the path. */
-export const modelPatch: Endpoint = jsonEndpoint(storedModelSchema, {
+export const modelPatch: Endpoint = withBody(updateBody, {
+  answer: storedModelSchema,
   method: 'PATCH',
   paths: ['/model/{model_id}/update'],
   auth: 'admin',
-  doc: {
-    tag,
-    operationId: 'patchModel',
-    summary: 'Change a deployment that was made by API; only the fields sent change',
-    request: updateBody,
-    failures: [400, 409],
-  },
-  async handle(request: HttpRequest, services, caller) {
-    const body = await readJsonAs(request, updateBody())
-    return change(services, caller!, { id: request.params.model_id!, body })
+  tag,
+  operationId: 'patchModel',
+  summary: 'Change a deployment that was made by API; only the fields sent change',
+  failures: [400, 409],
+  async handle(body, { services, caller, request }) {
+    return change(services, caller, { id: request.params.model_id!, body })
   },
 })
 
@@ -195,24 +182,21 @@ function isBlockAlone({ blocked, version: _, model_info: info, ...entry }: z.inf
 }
 
 /** 400 for a deployment of the file and for an unknown one, as LiteLLM. */
-export const modelDelete: Endpoint = jsonEndpoint(doneMessageSchema, {
-  method: 'POST',
+export const modelDelete: Endpoint = withBody(deleteBody, {
+  answer: doneMessageSchema,
   paths: ['/model/delete'],
   auth: 'admin',
-  doc: {
-    tag,
-    operationId: 'deleteModel',
-    summary: 'Delete a deployment that was made by API; open calls end as they began',
-    request: deleteBody,
-    failures: [400, 409],
-  },
-  async handle(request, services, caller) {
+  tag,
+  operationId: 'deleteModel',
+  summary: 'Delete a deployment that was made by API; open calls end as they began',
+  failures: [400, 409],
+  async handle(body, { services, caller }) {
     await prepareChange(services)
-    const { id, version: expected } = await readJsonAs(request, deleteBody())
+    const { id, version: expected } = body
     const found = storedModel(services, id)
-    await services.configured.delete({ ...found, version: expected ?? found.version }, actorOf(caller!))
+    await services.configured.delete({ ...found, version: expected ?? found.version }, actorOf(caller))
     // Another model may get its id.
-    await unblock(services, caller!, id)
+    await unblock(services, caller, id)
     return { message: `Model: ${id} deleted successfully` }
   },
 })

@@ -12,11 +12,10 @@ import { readOpenaiUsage } from '../../core/usage/openai-usage.ts'
 import type { Usage } from '../../core/usage/usage.ts'
 import { tokenCounter } from '../../formats/token-counter.ts'
 import { JsonBody } from '../../lib/json/json-body.ts'
-import { readJsonAs } from '../common/checked-input.ts'
 import { described, integer, named, shape, text } from '../openapi/schema.ts'
 import { dollars, maybeUsd } from './common/access.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { jsonEndpoint } from '../common/json-endpoint.ts'
+import { withBody } from '../common/json-endpoint.ts'
 
 const costEstimateSchema = named('CostEstimate', () =>
   shape({
@@ -110,28 +109,24 @@ function usageOfRequest(request: Record<string, unknown>, model: string): Usage 
 const usdOrNull = (nanoUsd: bigint | null, times = 1): number | null =>
   nanoUsd === null ? null : dollars(nanoUsd * BigInt(times))
 
-const costEstimate: Endpoint = jsonEndpoint(costEstimateSchema, {
-  method: 'POST',
+const costEstimate: Endpoint = withBody(estimateBody, {
+  answer: costEstimateSchema,
   paths: ['/cost/estimate'],
   auth: 'key',
-  doc: {
-    operationId: 'estimateCost',
-    summary: 'What a call would cost the caller: by tokens, by a usage, or by the body of a chat',
-    tag: 'Spend',
-    request: estimateBody,
-    failures: [404],
-  },
-  async handle(request, services, caller) {
-    const body = await readJsonAs(request, estimateBody())
+  operationId: 'estimateCost',
+  summary: 'What a call would cost the caller: by tokens, by a usage, or by the body of a chat',
+  tag: 'Spend',
+  failures: [404],
+  async handle(body, { services, caller }) {
     const usage = body.request
       ? usageOfRequest(body.request, body.model)
       : body.usage
         ? usageIn(body.usage, 'usage')
         : { inputTokens: body.input_tokens ?? 0, outputTokens: body.output_tokens ?? 0 }
     const estimated = { model: body.model, usage }
-    const { nanoUsd, listNanoUsd } = estimateOf(services, caller!, estimated)
+    const { nanoUsd, listNanoUsd } = estimateOf(services, caller, estimated)
     const part = (tokens: Pick<Usage, 'inputTokens' | 'outputTokens'>) =>
-      usdOrNull(estimateOf(services, caller!, { model: body.model, usage: tokens }).listNanoUsd)
+      usdOrNull(estimateOf(services, caller, { model: body.model, usage: tokens }).listNanoUsd)
     return {
       model: body.model,
       input_tokens: usage.inputTokens,
@@ -147,26 +142,23 @@ const costEstimate: Endpoint = jsonEndpoint(costEstimateSchema, {
   },
 })
 
-const spendCalculate: Endpoint = jsonEndpoint(calculatedSpendSchema, {
-  method: 'POST',
+const spendCalculate: Endpoint = withBody(calculateBody, {
+  answer: calculatedSpendSchema,
   paths: ['/spend/calculate'],
   auth: 'key',
-  doc: {
-    operationId: 'calculateSpend',
-    summary: 'What a completion cost, by its `usage`, or what messages would cost as input',
-    tag: 'Spend',
-    request: calculateBody,
-    failures: [404],
-  },
-  async handle(request, services, caller) {
-    const { model: named, messages, completion_response: answer } = await readJsonAs(request, calculateBody())
+  operationId: 'calculateSpend',
+  summary: 'What a completion cost, by its `usage`, or what messages would cost as input',
+  tag: 'Spend',
+  failures: [404],
+  async handle(body, { services, caller }) {
+    const { model: named, messages, completion_response: answer } = body
     const model = named ?? (typeof answer?.model === 'string' ? answer.model : undefined)
     if (model === undefined || (!messages && !answer)) {
       const msg = 'give `model` with `messages`, or a `completion_response` with its `model` and `usage`'
       throw unprocessable([{ loc: ['body'], msg, type: 'missing' }])
     }
     const usage = answer ? usageIn(answer.usage, 'completion_response') : usageOfRequest({ messages }, model)
-    return { cost: usdOrNull(estimateOf(services, caller!, { model, usage }).nanoUsd) }
+    return { cost: usdOrNull(estimateOf(services, caller, { model, usage }).nanoUsd) }
   },
 })
 

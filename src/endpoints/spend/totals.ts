@@ -5,7 +5,7 @@ import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
 import type { KeyRecord } from '../../core/tenancy/keys.ts'
 import { subtractUsageSums } from '../../core/ledger/usage-report.ts'
 import type { UsageField, UsageGroup, UsageScope, UsageSums } from '../../core/ledger/usage-report.ts'
-import { readJsonAs, readQuery } from '../common/checked-input.ts'
+import { readQuery } from '../common/checked-input.ts'
 import { integer, listOf, named, nullable, number, open, shape, text } from '../openapi/schema.ts'
 import {
   day,
@@ -22,7 +22,7 @@ import { allDays, daySpanDoc, daySpanOf, dayText, spanFields } from '../common/d
 import type { DaySpan } from '../common/date-span.ts'
 import { lazy } from '../../lib/lazy.ts'
 import type { Schema, ValueOf } from '../openapi/schema.ts'
-import { jsonEndpoint } from '../common/json-endpoint.ts'
+import { jsonEndpoint, withBody } from '../common/json-endpoint.ts'
 
 const spent = { spend: usd, total_tokens: integer, api_requests: integer, unpriced_requests: unpriced }
 const keyOwner = { key_name: nullable(text), key_alias: nullable(text) }
@@ -280,27 +280,25 @@ const endUsersBody = lazy(() =>
 const endUsersMax = 100
 
 /** POST as in LiteLLM, whose fields are in a body; it changes nothing. */
-const globalSpendEndUsers: Endpoint = jsonEndpoint(globalEndUserSpendListSchema, {
-  method: 'POST',
+const globalSpendEndUsers: Endpoint = withBody(endUsersBody, {
+  answer: globalEndUserSpendListSchema,
+  answersAreListed: true,
   paths: ['/global/spend/end_users'],
   auth: 'key',
-  doc: {
-    operationId: 'listGlobalEndUserSpend',
-    summary: 'The customers for whom most was spent, 100 of them; a key sees its own calls',
-    tag: 'Spend',
-    request: endUsersBody,
-    requestOptional: true,
-    failures: [403],
-  },
-  async handle(request, services, caller) {
-    const { api_key: keyName, startTime: start, endTime: end } = await readJsonAs(request, endUsersBody())
+  operationId: 'listGlobalEndUserSpend',
+  summary: 'The customers for whom most was spent, 100 of them; a key sees its own calls',
+  tag: 'Spend',
+  requestOptional: true,
+  failures: [403],
+  async handle(body, { services, caller }) {
+    const { api_key: keyName, startTime: start, endTime: end } = body
     const span = daySpanOf({ start_date: start ?? undefined, end_date: end ?? undefined }, services.clock.epochMs(), {
       start: ['body', 'startTime'],
       end: ['body', 'endTime'],
     })
     const topQuery = { ...span, scope: 'customer', field: 'entity', most: endUsersMax } as const
-    const topSpenders = keyName ? null : await topSpendersFor(services, caller!, topQuery)
-    const groups = await usageFor(services, caller!, {
+    const topSpenders = keyName ? null : await topSpendersFor(services, caller, topQuery)
+    const groups = await usageFor(services, caller, {
       ...span,
       scope: 'customer',
       where: {

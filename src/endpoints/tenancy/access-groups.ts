@@ -6,17 +6,15 @@ import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
 import { keyName } from '../../access/fields/checks.ts'
-import { jsonAnswer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { ConfiguredObject } from '../../core/objects/configured-objects.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
-import { readJsonAs } from '../common/checked-input.ts'
-import { described, integer, json, listOf, named, nullable, shape, text } from '../openapi/schema.ts'
+import { described, integer, listOf, named, nullable, shape, text } from '../openapi/schema.ts'
 import type { ValueOf } from '../openapi/schema.ts'
 import { changes, dateOf, prepareChange } from '../common/configured-change.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { jsonEndpoint } from '../common/json-endpoint.ts'
+import { jsonEndpoint, withBody } from '../common/json-endpoint.ts'
 
 const noneOf = described('Always empty: only models are grouped here.', listOf(text))
 
@@ -162,23 +160,19 @@ function sentModels(
 }
 
 /** 409 for a name that is taken, 422 for models that do not exist. */
-const groupNew: Endpoint = jsonEndpoint(changedAccessGroupSchema, {
-  method: 'POST',
+const groupNew: Endpoint = withBody(newBody, {
+  answer: changedAccessGroupSchema,
   paths: ['/access_group/new'],
   auth: 'admin',
-  doc: {
-    tag,
-    operationId: 'createAccessGroup',
-    summary: 'Give a set of models a name, which keys and teams list as a model',
-    request: newBody,
-    failures: [403, 409],
-  },
-  async handle(request, services, caller) {
+  tag,
+  operationId: 'createAccessGroup',
+  summary: 'Give a set of models a name, which keys and teams list as a model',
+  failures: [403, 409],
+  async handle(body, { services, caller }) {
     await prepareChange(services)
-    const body = await readJsonAs(request, newBody())
     const content = { name: body.access_group, description: null, models: sentModels(services, body) }
     checkFree(services, content.name, 'access_group')
-    return changed(services, await insert(services, caller!, content))
+    return changed(services, await insert(services, caller, content))
   },
 })
 
@@ -219,25 +213,23 @@ const groupInfo: Endpoint = jsonEndpoint(accessGroupInfoSchema, {
   },
 })
 
-const groupUpdate: Endpoint = jsonEndpoint(changedAccessGroupSchema, {
+const groupUpdate: Endpoint = withBody(updateBody, {
+  answer: changedAccessGroupSchema,
   method: 'PUT',
   paths: ['/access_group/{access_group}/update'],
   auth: 'admin',
-  doc: {
-    tag,
-    operationId: 'updateAccessGroup',
-    summary: 'Replace the models of a group',
-    request: updateBody,
-    failures: [403, 409],
-  },
-  async handle(request, services, caller) {
+  tag,
+  operationId: 'updateAccessGroup',
+  summary: 'Replace the models of a group',
+  failures: [403, 409],
+  async handle(body, { services, caller, request }) {
     await prepareChange(services)
     const named = request.params.access_group!
     const before = find(services, one => one.name === named, named)
-    const sent = sentModels(services, await readJsonAs(request, updateBody()))
+    const sent = sentModels(services, body)
     const description = before.body.description as string | null
     const content = { name: before.name, description, models: sent }
-    return changed(services, await replace(services, caller!, { before, content }))
+    return changed(services, await replace(services, caller, { before, content }))
   },
 })
 
@@ -266,27 +258,22 @@ const groupDelete: Endpoint = jsonEndpoint(deletedAccessGroupSchema, {
 const unifiedPaths = (tail = '') => ['/v1/access_group', '/v1/unified_access_group'].map(path => path + tail)
 const one = unifiedPaths('/{access_group_id}')
 
-const unifiedCreate: Endpoint = {
-  method: 'POST',
+const unifiedCreate: Endpoint = withBody(unifiedNew, {
+  answer: accessGroupSchema,
   paths: unifiedPaths(),
   auth: 'admin',
-  doc: {
-    tag,
-    operationId: 'createUnifiedAccessGroup',
-    summary: 'The same with an id; 201',
-    request: unifiedNew,
-    success: json(accessGroupSchema),
-    failures: [403, 409],
-    successStatus: 201,
-  },
-  async handle(request, services, caller) {
+  tag,
+  operationId: 'createUnifiedAccessGroup',
+  summary: 'The same with an id; 201',
+  failures: [403, 409],
+  successStatus: 201,
+  async handle(body, { services, caller }) {
     await prepareChange(services)
-    const body = await readJsonAs(request, unifiedNew())
     const content = contentOf(services, body, { name: body.access_group_name, description: null, models: [] })
     checkFree(services, content.name, 'access_group_name')
-    return jsonAnswer(shown(await insert(services, caller!, content)), 201)
+    return shown(await insert(services, caller, content))
   },
-}
+})
 
 /** What was sent over what was there before. */
 function contentOf(services: Services, body: z.infer<ReturnType<typeof unifiedUpdate>>, before: Content): Content {
@@ -325,26 +312,23 @@ const unifiedGet: Endpoint = jsonEndpoint(accessGroupSchema, {
   handle: ({ params }, services) => shown(byId(services, params.access_group_id!)),
 })
 
-const unifiedChange: Endpoint = jsonEndpoint(accessGroupSchema, {
+const unifiedChange: Endpoint = withBody(unifiedUpdate, {
+  answer: accessGroupSchema,
   method: 'PUT',
   paths: one,
   auth: 'admin',
-  doc: {
-    tag,
-    operationId: 'updateUnifiedAccessGroup',
-    summary: 'Change an access group; only the fields sent change',
-    request: unifiedUpdate,
-    failures: [403, 409],
-  },
-  async handle(request, services, caller) {
+  tag,
+  operationId: 'updateUnifiedAccessGroup',
+  summary: 'Change an access group; only the fields sent change',
+  failures: [403, 409],
+  async handle(body, { services, caller, request }) {
     await prepareChange(services)
-    const body = await readJsonAs(request, unifiedUpdate())
     const before = byId(services, request.params.access_group_id!)
     const description = before.body.description as string | null
     const content = contentOf(services, body, { name: before.name, description, models: modelsOf(before) })
     if (content.name !== before.name) checkFree(services, content.name, 'access_group_name')
     const change = { before, content, ...(body.version != null && { expected: body.version }) }
-    return shown(await replace(services, caller!, change))
+    return shown(await replace(services, caller, change))
   },
 })
 

@@ -69,6 +69,7 @@ async function existing({ tenancy }: { tenancy: Pick<Services['tenancy'], 'find'
 const budgetInfo = withBody(() => z.strictObject({ budgets: z.array(keyName()).min(1).max(1000) }), {
   ...about,
   answer: budgetListSchema,
+  answersAreListed: true,
   paths: ['/budget/info'],
   auth: 'viewer',
   operationId: 'getBudgets',

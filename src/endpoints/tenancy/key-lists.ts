@@ -10,8 +10,8 @@ import { GatewayError } from '../../core/errors.ts'
 import { keyActions } from '../../core/tenancy/actions.ts'
 import { budgetFields } from '../../core/tenancy/field-tables.ts'
 import type { KeyQuery, KeyRecord } from '../../core/tenancy/keys.ts'
-import { readJsonAs, readQuery } from '../common/checked-input.ts'
-import { jsonEndpoint } from '../common/json-endpoint.ts'
+import { readQuery } from '../common/checked-input.ts'
+import { jsonEndpoint, withBody } from '../common/json-endpoint.ts'
 import { fieldSchemas } from '../openapi/field-schemas.ts'
 import { described, either, integer, listOf, named, nullable, shape, text } from '../openapi/schema.ts'
 import type { Schema, ValueOf } from '../openapi/schema.ts'
@@ -125,20 +125,17 @@ export const keyInfo: Endpoint = jsonEndpoint(keyInfoSchema, {
 const keyInfosSchema = named('KeyInfos', () => shape({ key: listOf(text), info: listOf(keyRowSchema) }))
 
 /** Several keys at once; all or nothing. */
-export const keyInfos: Endpoint = jsonEndpoint(keyInfosSchema, {
-  method: 'POST',
+export const keyInfos: Endpoint = withBody(infoBody, {
+  answer: keyInfosSchema,
   paths: ['/v2/key/info'],
   auth: 'key',
-  doc: {
-    ...about,
-    operationId: 'getKeys',
-    summary: 'Several keys',
-    request: infoBody,
-    failures: [404],
-  },
-  async handle(request, services, caller) {
-    const { keys = [caller!.key.id] } = await readJsonAs(request, infoBody())
-    const records = await Promise.all(keys.map(named => visibleKey(services, caller!, named)))
+  ...about,
+  operationId: 'getKeys',
+  summary: 'Several keys',
+  failures: [404],
+  async handle(body, { services, caller }) {
+    const { keys = [caller.key.id] } = body
+    const records = await Promise.all(keys.map(named => visibleKey(services, caller, named)))
     return { key: keys, info: await Promise.all(records.map(record => infoOf(services, record))) }
   },
 })

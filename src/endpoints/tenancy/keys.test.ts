@@ -143,7 +143,7 @@ for (const backend of backends())
       }
       expect(await messages('/key/update', {})).toEqual(['is missing; send a string'])
       expect(await messages('/key/generate', { user: 'ada', team: 't', keyalias: 'a' })).toEqual(
-        ['user_id', 'team_id', 'key_alias'].map(name => `is not a known field here, did you mean \`${name}\`?`),
+        ['user_id', 'team_id'].map(name => `is not a known field here, did you mean \`${name}\`?`),
       )
       expect(
         await messages('/key/generate', { rpm_limit: -1, tpm_limit: 'x', max_parallel_requests: 1.5, key_alias: '' }),

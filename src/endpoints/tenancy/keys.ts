@@ -7,15 +7,14 @@ import { checkKeyBounds, newKey } from '../../access/fields/key-bounds.ts'
 import { keyBody, keyChanges, keyUpdateFields, shownKey } from '../../access/fields/key-fields.ts'
 import type { KeyFields } from '../../access/fields/key-fields.ts'
 import { modelWarnings } from '../../access/key-warnings.ts'
-import { keyName, without } from '../../access/fields/checks.ts'
+import { keyName } from '../../access/fields/checks.ts'
 import { isAdministrator, newStoringId } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import type { KeyChanges, KeyRecord } from '../../core/tenancy/keys.ts'
 import type { KeyUpdateOptions, NewKey, TenancyTransaction } from '../../core/tenancy/tenancy-store.ts'
-import { readJsonAs } from '../common/checked-input.ts'
-import { jsonEndpoint } from '../common/json-endpoint.ts'
+import { withBody } from '../common/json-endpoint.ts'
 import { described, integer, listOf, named, shape, text } from '../openapi/schema.ts'
 import type { ValueOf } from '../openapi/schema.ts'
 import { forbidden, keySchema, noSuchKey, shownKeyFields, shownKeyWithSpend, wrongField } from '../common/answers.ts'
@@ -45,7 +44,6 @@ const regenerateBody = lazy(() =>
     ...keyUpdateFields(),
     key: keyName().optional().describe('The key to be replaced; else it stands in the path, or is the one that asks.'),
     new_key: keyBody().shape.key,
-    new_master_key: without('call `modelgate keys reset-master`'),
     grace_period: graceField(),
   }),
 )
@@ -77,40 +75,34 @@ const about = { tag: 'Keys' }
  * Only the hash of the key text is stored. 422 for invalid fields, 403 beyond the caller's own rights, 409 when the
  * user has the maximum number of keys.
  */
-export const keyGenerate: Endpoint = jsonEndpoint(newKeySchema, {
-  method: 'POST',
+export const keyGenerate: Endpoint = withBody(keyBody, {
+  answer: newKeySchema,
   paths: ['/key/generate'],
   auth: 'manager',
-  doc: {
-    ...about,
-    operationId: 'createKey',
-    summary: 'Create a key; the answer is the only place that ever shows it',
-    request: keyBody,
-    requestOptional: true,
-    failures: [404, 409],
-  },
-  async handle(request, services, caller) {
-    return create(services, caller!, await readJsonAs(request, keyBody()))
+  ...about,
+  operationId: 'createKey',
+  summary: 'Create a key; the answer is the only place that ever shows it',
+  requestOptional: true,
+  failures: [404, 409],
+  async handle(body, { services, caller }) {
+    return create(services, caller, body)
   },
 })
 
 /** A key of a team and of no user. 422 without `team_id`, or with `user_id`; else as `/key/generate`. */
-export const serviceAccountGenerate: Endpoint = jsonEndpoint(newKeySchema, {
-  method: 'POST',
+export const serviceAccountGenerate: Endpoint = withBody(keyBody, {
+  answer: newKeySchema,
   paths: ['/key/service-account/generate'],
   auth: 'manager',
-  doc: {
-    ...about,
-    operationId: 'createServiceAccountKey',
-    summary: 'Create a key of a team that belongs to no user',
-    request: keyBody,
-    failures: [404, 409],
-  },
-  async handle(request, services, caller) {
-    const fields = await readJsonAs(request, keyBody())
+  ...about,
+  operationId: 'createServiceAccountKey',
+  summary: 'Create a key of a team that belongs to no user',
+  failures: [404, 409],
+  async handle(body, { services, caller }) {
+    const fields = body
     if (fields.team_id == null) throw wrongField('team_id', 'is missing; a service account belongs to a team')
     if (fields.user_id != null) throw wrongField('user_id', 'cannot be set; a service account belongs to no user')
-    return create(services, caller!, fields, { isService: true })
+    return create(services, caller, fields, { isService: true })
   },
 })
 
@@ -184,19 +176,16 @@ async function keyWarnings(
  * null resets a field to its default. 404 for an unknown key, 409 when its new user has the maximum number of keys or
  * its `version` is another.
  */
-export const keyUpdate: Endpoint = jsonEndpoint(changedKeySchema, {
-  method: 'POST',
+export const keyUpdate: Endpoint = withBody(updateBody, {
+  answer: changedKeySchema,
   paths: ['/key/update'],
   auth: 'manager',
-  doc: {
-    ...about,
-    operationId: 'updateKey',
-    summary: 'Change a key; only the fields sent change',
-    request: updateBody,
-    failures: [404, 409],
-  },
-  async handle(request, services, caller) {
-    return update(services, caller!, await readJsonAs(request, updateBody()))
+  ...about,
+  operationId: 'updateKey',
+  summary: 'Change a key; only the fields sent change',
+  failures: [404, 409],
+  async handle(body, { services, caller }) {
+    return update(services, caller, body)
   },
 })
 
@@ -246,23 +235,20 @@ function newOwner(caller: Caller, before: KeyRecord, changes: KeyChanges): KeyCh
 }
 
 /** Each key for itself: what fails is reported beside what succeeded. */
-export const keyBulkUpdate: Endpoint = jsonEndpoint(bulkKeyUpdateSchema, {
-  method: 'POST',
+export const keyBulkUpdate: Endpoint = withBody(bulkBody, {
+  answer: bulkKeyUpdateSchema,
   paths: ['/key/bulk_update'],
   auth: 'manager',
-  doc: {
-    ...about,
-    operationId: 'updateKeys',
-    summary: 'Change up to 500 keys, each for itself',
-    request: bulkBody,
-  },
-  async handle(request, services, caller) {
-    const { keys } = await readJsonAs(request, bulkBody())
+  ...about,
+  operationId: 'updateKeys',
+  summary: 'Change up to 500 keys, each for itself',
+  async handle(body, { services, caller }) {
+    const { keys } = body
     const successful: { key: string; key_info: ValueOf<typeof changedKeySchema> }[] = []
     const failed: { key: string; failed_reason: string }[] = []
     for (const one of keys)
       try {
-        successful.push({ key: one.key, key_info: await update(services, caller!, one) })
+        successful.push({ key: one.key, key_info: await update(services, caller, one) })
       } catch (thrown) {
         const error = toGatewayError(thrown)
         if (error.status >= 500) throw thrown
@@ -276,23 +262,19 @@ export const keyBulkUpdate: Endpoint = jsonEndpoint(bulkKeyUpdateSchema, {
  * Another text for the same key: id, limits, windows and what was spent stay. The text before is refused from then on,
  * or after `grace_period`; one that was valid by an earlier such period is refused at once. 404 for an unknown key.
  */
-export const keyRegenerate: Endpoint = jsonEndpoint(newKeySchema, {
-  method: 'POST',
+export const keyRegenerate: Endpoint = withBody(regenerateBody, {
+  answer: newKeySchema,
   paths: ['/key/regenerate', '/key/{key}/regenerate'],
   auth: 'manager',
-  doc: {
-    ...about,
-    operationId: 'regenerateKey',
-    summary: 'Give a key another text; the one before is refused at once, or after `grace_period`',
-    request: regenerateBody,
-    failures: [404, 409],
-  },
-  async handle(request, services, caller) {
-    const body = await readJsonAs(request, regenerateBody())
-    const { key: named, new_key: chosen, version, new_master_key: _, grace_period: graceMs, ...fields } = body
-    if (chosen != null && !isAdministrator(caller!))
+  ...about,
+  operationId: 'regenerateKey',
+  summary: 'Give a key another text; the one before is refused at once, or after `grace_period`',
+  failures: [404, 409],
+  async handle(body, { services, caller, request }) {
+    const { key: named, new_key: chosen, version, grace_period: graceMs, ...fields } = body
+    if (chosen != null && !isAdministrator(caller))
       throw forbidden('only administrators choose the text of a key', 'new_key')
-    const record = await changeableKey(services, caller!, request.params.key ?? named ?? caller!.key.id)
+    const record = await changeableKey(services, caller, request.params.key ?? named ?? caller.key.id)
     const keyText = chosen ?? mintKey()
     const nowMs = services.clock.epochMs()
     const text = {
@@ -302,7 +284,7 @@ export const keyRegenerate: Endpoint = jsonEndpoint(newKeySchema, {
       formerEndMs: graceMs ? nowMs + graceMs : null,
     }
     const changes = { ...keyChanges(fields, nowMs), ...text }
-    const changed = await change({ services, caller: caller! }, record, changes, {
+    const changed = await change({ services, caller: caller }, record, changes, {
       version,
       // Of two regenerations at once only one succeeds: the text of the other would be refused already.
       hashBefore: record.hash,
@@ -311,7 +293,7 @@ export const keyRegenerate: Endpoint = jsonEndpoint(newKeySchema, {
     return {
       key: keyText,
       ...(await shownKeyWithSpend(services, changed)),
-      ...(await keyWarnings(services, caller!, fields, changed)),
+      ...(await keyWarnings(services, caller, fields, changed)),
     }
   },
 })
@@ -336,25 +318,21 @@ export const keyBlocking: readonly Endpoint[] = blockingEndpoints(oneKey, {
  * Finds all keys before it deletes any: after 404 for an unknown one, or 409 for an ambiguous alias, nothing is
  * deleted.
  */
-export const keyDelete: Endpoint = jsonEndpoint(deletedKeysSchema, {
-  method: 'POST',
+export const keyDelete: Endpoint = withBody(deleteBody, {
+  answer: deletedKeysSchema,
   paths: ['/key/delete'],
   auth: 'manager',
-  doc: {
-    ...about,
-    operationId: 'deleteKeys',
-    summary: 'Delete keys for good',
-    request: deleteBody,
-    failures: [404, 409],
-  },
-  async handle(request, services, caller) {
-    const body = await readJsonAs(request, deleteBody())
-    if (!isAdministrator(caller!)) checkMaker(caller!)
+  ...about,
+  operationId: 'deleteKeys',
+  summary: 'Delete keys for good',
+  failures: [404, 409],
+  async handle(body, { services, caller }) {
+    if (!isAdministrator(caller)) checkMaker(caller)
     // One after the other: which of several is refused first must not show which of them exist.
     const records: KeyRecord[] = []
-    for (const named of body.keys ?? []) records.push(await changeableKey(services, caller!, named))
-    for (const alias of body.key_aliases ?? []) records.push(await findAlias(services, caller!, alias))
-    await services.tenancy.change(actorOf(caller!), async tx => {
+    for (const named of body.keys ?? []) records.push(await changeableKey(services, caller, named))
+    for (const alias of body.key_aliases ?? []) records.push(await findAlias(services, caller, alias))
+    await services.tenancy.change(actorOf(caller), async tx => {
       for (const id of new Set(records.map(record => record.id))) await tx.deleteKey(id)
     })
     return { deleted_keys: [...(body.keys ?? []), ...(body.key_aliases ?? [])] }

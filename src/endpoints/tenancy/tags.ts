@@ -85,6 +85,7 @@ const tagUpdate = withBody(tagBody, {
 const tagInfo = withBody(() => z.strictObject({ names: z.array(keyName()).min(1).max(1000) }), {
   ...about,
   answer: named('TagsByName', () => mapOf(tagSchema)),
+  answersAreListed: true,
   paths: ['/tag/info'],
   auth: 'viewer',
   operationId: 'getTags',

@@ -81,7 +81,7 @@ const bulkAdd = withBody(bulkMemberAddBody, {
   paths: ['/team/bulk_member_add'],
   operationId: 'addManyTeamMembers',
   summary: 'Add up to 500 members to a team, all or none',
-  async handle({ members, all_users: _, ...share }, { services, caller }) {
+  async handle({ members, ...share }, { services, caller }) {
     const added = await addMembers(services, caller, members, share)
     return {
       team_id: share.team_id,

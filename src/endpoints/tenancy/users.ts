@@ -18,7 +18,7 @@ import {
 } from '../../access/fields/user-fields.ts'
 import { isAdministrator } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
-import type { Endpoint, Services } from '../../core/endpoint.ts'
+import type { Endpoint, EndpointContext, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { userFields } from '../../core/tenancy/field-tables.ts'
 import type { KeyQuery } from '../../core/tenancy/keys.ts'
@@ -58,7 +58,7 @@ const shownUserFields = () => ({ ...fieldSchemas(userFields), spend: spendSchema
 const userSchema = named('User', () => shape(shownUserFields()))
 const newUserSchema = named('NewUser', () =>
   shape({
-    key: described('The key that was made, shown this once; null = none was.', nullable(text)),
+    key: described('The key that was made, shown this once; empty = none was.', text),
     token: nullable(text),
     token_id: nullable(text),
     ...shownUserFields(),
@@ -144,21 +144,23 @@ const userNew = withBody(userBody, {
   summary: 'Make a user, and a key unless `auto_create_key` is false',
   failures: [404, 409],
   async handle(body, { services, caller }) {
-    const { user_id: id, teams, organizations, auto_create_key: withKey, key_alias: alias, duration, ...fields } = body
+    const { user_id: id, teams, team_id: teamId, organizations, auto_create_key: withKey, ...fields } = body
+    const groups = {
+      teams: [...(teams ?? []), ...(teamId == null ? [] : [teamId])],
+      organizations: organizations ?? [],
+    }
     checkMaker(caller, body)
     checkedSpending(userChanges(fields))
-    const lifetime = duration == null ? undefined : readDuration(duration)
-    const keyFields = { key_alias: alias, duration: lifetime && 'ms' in lifetime ? lifetime.ms : null }
-    const key = withKey ? keyOfNewUser(services, caller, keyFields) : undefined
+    const key = withKey ? keyOfNewUser(services, caller, body) : undefined
     const made = await services.tenancy.change(actorOf(caller), async tx => {
       if (!isAdministrator(caller)) await checkAddress(tx, fields.user_email)
       const made = newUser(id ?? randomUUIDv7(), fields, services.current.settings.newUsers)
       const user = await tx.insert('user', isAdministrator(caller) ? made : { ...made, models: teamModelsOnly })
-      await addMemberships({ tx, caller, userId: user.id }, teams ?? [], organizations ?? [])
+      await addMemberships({ tx, caller, userId: user.id }, groups.teams, groups.organizations)
       return { user, key: key && (await tx.insertKey({ ...key.record, userId: user.id })) }
     })
     const [row] = await userRows(services, caller, [made.user])
-    return { key: key?.text ?? null, token: made.key?.hash ?? null, token_id: made.key?.id ?? null, ...row! }
+    return { key: key?.text ?? '', token: made.key?.hash ?? null, token_id: made.key?.id ?? null, ...row! }
   },
 })
 
@@ -174,8 +176,12 @@ async function checkAddress(tx: TenancyTransaction, email: string | null | undef
  * With what the file says of keys. Of admins of organizations without its team, which they do not administer, and for
  * calls alone: a key acts as its user, whom a claim may make an administrator later. Throws 422.
  */
-function keyOfNewUser(services: Services, caller: Caller, fields: Pick<KeyFields, 'key_alias' | 'duration'>) {
+function keyOfNewUser(services: Services, caller: Caller, body: z.infer<ReturnType<typeof userBody>>) {
   const text = mintKey()
+  const { key_alias, team_id, aliases, allowed_cache_controls, guardrails } = body
+  const lifetime = body.duration == null ? undefined : readDuration(body.duration)
+  const duration = lifetime && 'ms' in lifetime ? lifetime.ms : null
+  const fields: Partial<KeyFields> = { key_alias, team_id, duration, aliases, allowed_cache_controls, guardrails }
   const made = newKey({
     id: randomUUIDv7(),
     keyText: text,
@@ -183,7 +189,7 @@ function keyOfNewUser(services: Services, caller: Caller, fields: Pick<KeyFields
     nowMs: services.clock.epochMs(),
     settings: services.current.settings.newKeys,
   })
-  const own = isAdministrator(caller) ? made : { ...made, teamId: null }
+  const own = isAdministrator(caller) ? made : { ...made, teamId: team_id ?? null }
   const isOwnRight = isAdministrator(caller) && !restrictionOf(caller.key)
   return {
     text,
@@ -217,13 +223,14 @@ const userUpdate = withBody(userUpdateBody, {
   paths: ['/user/update'],
   auth: 'manager',
   operationId: 'updateUser',
-  summary: 'Change a user; only the fields sent change',
+  summary: 'Change a user; only the fields sent change; for administrators one that is not there is made',
   failures: [404, 409],
   async handle(body, { services, caller }) {
     const { user_id: id, version, ...fields } = body
     const user = await services.tenancy.change(actorOf(caller), async tx => {
       const named = { user_id: id, user_email: id === undefined ? (fields.user_email ?? undefined) : undefined }
       const before = await findUser(tx, named)
+      if (!before && isAdministrator(caller)) return insertUser({ tx, services, caller }, id, fields)
       if (!before || !(isAdministrator(caller) || before.id === caller.user?.id)) throw absent('user', 'user_id')
       if (!isAdministrator(caller)) checkSelf(body)
       const changes = userChanges(fields)
@@ -235,6 +242,19 @@ const userUpdate = withBody(userUpdateBody, {
     return { user_id: user.id, data: data! }
   },
 })
+
+type UserChange = Omit<z.infer<ReturnType<typeof userUpdateBody>>, 'user_id' | 'version'>
+
+/** As LiteLLM does: clients that keep users in step with a directory send the same for those that are new. */
+function insertUser(
+  { tx, services, caller }: Pick<EndpointContext, 'services' | 'caller'> & { readonly tx: TenancyTransaction },
+  id: string | undefined,
+  fields: UserChange,
+): Promise<User> {
+  checkNoAdministrator(caller, fields.user_role)
+  checkedSpending(userChanges(fields))
+  return tx.insert('user', newUser(id ?? randomUUIDv7(), fields, services.current.settings.newUsers))
+}
 
 function checkSelf(body: z.infer<ReturnType<typeof userUpdateBody>>): void {
   allowFields(body, selfFields, 'users')

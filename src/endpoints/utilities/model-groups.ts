@@ -16,7 +16,7 @@ import type { Settings } from '../../core/settings.ts'
 import { recordOf } from '../../lib/record-of.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { prepareChange } from '../common/configured-change.ts'
-import { readJsonAs, readQuery } from '../common/checked-input.ts'
+import { readQuery } from '../common/checked-input.ts'
 import { answerFixed, fixedContent } from '../openapi/fixed-content.ts'
 import type { FixedContent } from '../openapi/fixed-content.ts'
 import {
@@ -37,7 +37,7 @@ import {
 } from '../openapi/schema.ts'
 import { shownPrices } from './model-info.ts'
 import { dollars, withFacts } from '../common/model-answers.ts'
-import { jsonEndpoint } from '../common/json-endpoint.ts'
+import { jsonEndpoint, withBody } from '../common/json-endpoint.ts'
 
 /** What a public name can do: true where one of its deployments can. */
 const groupFlags = [
@@ -268,20 +268,16 @@ function publicEntries(services: Services): object[] {
 }
 
 /** POST /model_group/make_public: which names are shown without a key. 400 while the configuration file says it. */
-export const makePublic: Endpoint = jsonEndpoint(publicModelNamesSchema, {
-  method: 'POST',
+export const makePublic: Endpoint = withBody(publicBody, {
+  answer: publicModelNamesSchema,
   paths: ['/model_group/make_public'],
   auth: 'admin',
-  doc: {
-    operationId: 'makeModelsPublic',
-    summary: 'Say which models the model hub shows without a key',
-    tag: 'Models',
-    request: publicBody,
-    failures: [400, 403, 404, 409],
-  },
-  async handle(request, services, caller) {
+  operationId: 'makeModelsPublic',
+  summary: 'Say which models the model hub shows without a key',
+  tag: 'Models',
+  failures: [400, 403, 404, 409],
+  async handle(body, { services, caller }) {
     await prepareChange(services)
-    const body = await readJsonAs(request, publicBody())
     const names = [...new Set(body.model_groups)]
     const { where } = services.current.settings.publicModels
     if (where !== null)
@@ -293,8 +289,8 @@ export const makePublic: Endpoint = jsonEndpoint(publicModelNamesSchema, {
       throw new GatewayError('not-found', `no model is named '${unknown.slice(0, 200)}'; GET /v1/models lists them`, {
         param: 'model_groups',
       })
-    await store(services, names, caller!)
-    const updated_by = actorOf(caller!).id
+    await store(services, names, caller)
+    const updated_by = actorOf(caller).id
     return { message: 'Successfully updated public model groups', public_model_groups: names, updated_by }
   },
 })

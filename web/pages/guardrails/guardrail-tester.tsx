@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query'
 import { Play } from 'lucide-react'
 import { useState } from 'react'
 import { ask } from '../../api/client.ts'
-import type { GuardrailTrial } from '../../api/schema.d.ts'
+import type { GuardrailTrialWithWarnings } from '../../api/schema.d.ts'
 import { Button } from '../../components/button.tsx'
 import { TextArea } from '../../components/forms/field.tsx'
 import { Form } from '../../components/forms/form.tsx'
@@ -15,7 +15,7 @@ import { VerdictBadge } from './verdict-badge.tsx'
 
 type Direction = 'request' | 'response'
 
-interface TestedText extends GuardrailTrial {
+interface TestedText extends GuardrailTrialWithWarnings {
   readonly text: string
 }
 

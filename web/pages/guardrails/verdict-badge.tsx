@@ -1,10 +1,10 @@
-import type { GuardrailTrial } from '../../api/schema.d.ts'
+import type { GuardrailTrialWithWarnings } from '../../api/schema.d.ts'
 import { Badge } from '../../components/badge.tsx'
 import type { Tone } from '../../components/badge.tsx'
 import { t } from '../guardrails.page.ts'
 import type { StringKey } from '../guardrails.page.ts'
 
-type Verdict = GuardrailTrial['verdict']
+type Verdict = GuardrailTrialWithWarnings['verdict']
 
 const shown: Readonly<Record<Verdict, readonly [tone: Tone, word: StringKey]>> = {
   pass: ['good', 'guardrails.pass'],
