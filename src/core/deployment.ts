@@ -163,6 +163,8 @@ export interface Deployment {
   readonly validatesSchemas?: boolean
   /** Names of guardrails that hold for calls that it may serve. */
   readonly guardrails?: readonly string[] | undefined
+  /** Of its entry, as they were set and without secrets: what administrators read. */
+  readonly writtenParams?: Readonly<Record<string, unknown>>
   /** The credential that its entry names, in the file or by API. */
   readonly credentialName?: string | undefined
   readonly origin: Origin

@@ -160,3 +160,36 @@ test('a user without a key has an empty `key`, and /user/update makes the user t
   })
   expect(foreign.status).toBe(404)
 })
+
+test('what was written is read back: all but secrets of a model, and budgets of models in the form that was sent', async () => {
+  const params = {
+    model: 'openai/gpt-4o',
+    api_base: 'http://127.0.0.1:9/v1',
+    max_tokens: 4096,
+    temperature: 0.7,
+    timeout: 30,
+    tags: ['fast'],
+    drop_params: true,
+    input_cost_per_token: 0.000002,
+  }
+  const { body: made } = await post('/model/new', {
+    model_name: 'read-back',
+    litellm_params: { ...params, api_key: 'sk-of-a-vendor-0000', custom_llm_provider: 'openai' },
+  })
+  const shown = async () =>
+    ((await get(`/model/info?litellm_model_id=${String(made.model_id)}`)) as { data: [Json] }).data[0].litellm_params
+  expect(await shown()).toEqual({ ...params, custom_llm_provider: 'openai' })
+  const patched = await post(
+    `/model/${String(made.model_id)}/update`,
+    { litellm_params: { temperature: 0.1, timeout: null, api_base: null } },
+    'PATCH',
+  )
+  expect(patched.status).toBe(200)
+  const { timeout: _, api_base: __, ...left } = params
+  expect(await shown()).toEqual({ ...left, temperature: 0.1, custom_llm_provider: 'openai' })
+  const budgets = { a: 500, b: { max_budget: 2, budget_duration: '1d' }, c: { budget_limit: 3, time_period: null } }
+  const budget = await post('/budget/new', { budget_id: 'of-models', model_max_budget: budgets })
+  expect(budget.body.model_max_budget).toEqual(budgets)
+  const wrong = { m: { max_budget: 1, budget_limit: 1 } }
+  expect((await post('/budget/new', { budget_id: 'two', model_max_budget: wrong })).status).toBe(422)
+})

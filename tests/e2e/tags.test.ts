@@ -62,7 +62,6 @@ test('what a tag cannot do here is refused by name, and keys without rights chan
   const refused = await post('/tag/new', { name: 'x', models: ['chat-model'] })
   expect(refused.status).toBe(422)
   expect(JSON.stringify(refused.body)).toContain('a tag chooses no models here')
-  expect((await post('/tag/new', { name: 'x', surprise: 1 })).status).toBe(422)
   const key = await gateway.key()
   for (const path of ['/tag/new', '/tag/update', '/tag/delete', '/tag/info']) {
     const answer = await fetch(gateway.url + path, { method: 'POST', headers: { authorization: `Bearer ${key}` } })

@@ -1,5 +1,5 @@
 /** How answers show the fields of tenant objects. */
-import type { FieldKind, FieldTable, KindValues, Values } from '../../core/tenancy/fields.ts'
+import type { FieldKind, FieldTable, KindValues, ModelBudget, Values } from '../../core/tenancy/fields.ts'
 import { dollarsOf } from './money.ts'
 
 /** ISO 8601; null stays null. */
@@ -10,9 +10,22 @@ export interface ShownValues extends Omit<KindValues, 'time' | 'moment' | 'dolla
   readonly time: string
   readonly moment: string | null
   readonly dollars: number | null
-  readonly modelBudgets: Readonly<
-    Record<string, { readonly budget_limit: number | null; readonly time_period: string | null }>
-  >
+  readonly modelBudgets: Readonly<Record<string, ShownModelBudget>>
+}
+
+/** In the form in which it was written. */
+type ShownModelBudget =
+  | number
+  | null
+  | { readonly budget_limit: number | null; readonly time_period: string | null }
+  | { readonly max_budget: number | null; readonly budget_duration: string | null }
+
+function shownModelBudget({ maxBudgetNanoUsd, budgetDuration, form }: ModelBudget): ShownModelBudget {
+  const amount = dollarsOf(maxBudgetNanoUsd)
+  if (form === 'amount') return amount
+  return form === 'max_budget'
+    ? { max_budget: amount, budget_duration: budgetDuration }
+    : { budget_limit: amount, time_period: budgetDuration }
 }
 
 const asKept = <Value>(value: Value): Value => value
@@ -30,12 +43,7 @@ const shownAs: { readonly [Kind in FieldKind]: (value: KindValues[Kind]) => Show
   limits: asKept,
   dollars: dollarsOf,
   modelBudgets: budgets =>
-    Object.fromEntries(
-      Object.entries(budgets).map(([model, { maxBudgetNanoUsd, budgetDuration }]) => [
-        model,
-        { budget_limit: dollarsOf(maxBudgetNanoUsd), time_period: budgetDuration },
-      ]),
-    ),
+    Object.fromEntries(Object.entries(budgets).map(([model, budget]) => [model, shownModelBudget(budget)])),
   names: asKept,
   models: asKept,
   aliases: asKept,

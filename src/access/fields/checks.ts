@@ -79,10 +79,12 @@ const modelBudget = lazy(() =>
       amount(),
     ])
     .transform(given => {
-      if (typeof given !== 'object' || given === null) return { maxBudgetNanoUsd: given ?? 0n, budgetDuration: null }
+      if (typeof given !== 'object' || given === null)
+        return { maxBudgetNanoUsd: given ?? 0n, budgetDuration: null, form: 'amount' as const }
       return {
         maxBudgetNanoUsd: given.budget_limit ?? given.max_budget ?? 0n,
         budgetDuration: given.time_period ?? given.budget_duration ?? null,
+        ...(given.max_budget !== undefined && { form: 'max_budget' as const }),
       }
     }),
 )

@@ -23,6 +23,7 @@ import { missingPriceWarnings } from './deployment-lists.ts'
 import { buildDeployment } from './deployments.ts'
 import { apiEnvironment, apiReferenceProblems, identityProblem } from './api-references.ts'
 import { splitSecrets } from './entry-context.ts'
+import { shownParams } from './shown-params.ts'
 import type { EntryContext, MergedSettings } from './entry-context.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -158,7 +159,12 @@ export class SentModels {
     if (ofHost !== undefined) return { problems: [{ path: ['proxy_params'], message: ofHost }] }
     const mistakes = proxies.mistakes([deployment])
     if (mistakes.length > 0) return { problems: mistakes.map(message => ({ path: ['proxy_params'], message })) }
-    return { deployment, problems: [], notices: reading.notices.map(one => ({ ...one, path: insideEntry(one.path) })) }
+    const written = { ...deployment, writtenParams: shownParams(entry.proxy_params as Fields) }
+    return {
+      deployment: written,
+      problems: [],
+      notices: reading.notices.map(one => ({ ...one, path: insideEntry(one.path) })),
+    }
   }
 }
 

@@ -7,6 +7,7 @@ import { Secret } from '../../lib/secret.ts'
 import { localModels, similarProvider } from '../../providers/index.ts'
 import { azureIdentity } from './azure-identity.ts'
 import { bedrockOptions } from './bedrock-options.ts'
+import { shownParams } from './shown-params.ts'
 import { namedModel, readAddress } from '../checks/entry-checks.ts'
 import { identityOf } from './deployment-ids.ts'
 import type { Environment } from '../environment.ts'
@@ -103,6 +104,7 @@ export function buildDeployment(
     ...defaultsOf(params),
     ...(params.guardrails && { guardrails: params.guardrails }),
     ...(params.credential_name !== undefined && { credentialName: params.credential_name }),
+    writtenParams: shownParams(params),
     origin: context.origin,
   }
 }

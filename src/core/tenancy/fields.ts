@@ -10,6 +10,8 @@ export interface ModelBudget {
   readonly maxBudgetNanoUsd: bigint
   /** null = one window for ever. */
   readonly budgetDuration: string | null
+  /** How it was written, and is shown: the amount alone, or as LiteLLM's budgets have it; absent = as its keys do. */
+  readonly form?: 'amount' | 'max_budget'
 }
 
 /** What a user may do over the whole gateway. Admins of teams and organizations are so by their membership. */

@@ -2,7 +2,20 @@
 import type { Shown, ShownValues } from '../../access/fields/answers.ts'
 import { memberRoles, userRoles } from '../../core/tenancy/fields.ts'
 import type { FieldKind, FieldTable } from '../../core/tenancy/fields.ts'
-import { boolean, dateTime, described, integer, listOf, mapOf, nullable, number, oneOf, shape, text } from './schema.ts'
+import {
+  boolean,
+  dateTime,
+  described,
+  either,
+  integer,
+  listOf,
+  mapOf,
+  nullable,
+  number,
+  oneOf,
+  shape,
+  text,
+} from './schema.ts'
 import type { Schema } from './schema.ts'
 
 const schemas: { readonly [Kind in FieldKind]: Schema<ShownValues[Kind]> } = {
@@ -17,7 +30,13 @@ const schemas: { readonly [Kind in FieldKind]: Schema<ShownValues[Kind]> } = {
   limit: nullable(integer),
   limits: mapOf(integer),
   dollars: nullable(number),
-  modelBudgets: mapOf(shape({ budget_limit: nullable(number), time_period: nullable(text) })),
+  modelBudgets: mapOf(
+    either(
+      nullable(number),
+      shape({ budget_limit: nullable(number), time_period: nullable(text) }),
+      shape({ max_budget: nullable(number), budget_duration: nullable(text) }),
+    ),
+  ),
   names: listOf(text),
   models: listOf(text),
   aliases: mapOf(text),

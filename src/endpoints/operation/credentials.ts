@@ -26,7 +26,9 @@ import { lazy } from '../../lib/lazy.ts'
 import { noSuchModel } from '../common/answers.ts'
 import { jsonEndpoint, withBody } from '../common/json-endpoint.ts'
 
-const doneSchema = named('Done', () => shape({ success: constant(true), message: text }))
+const doneSchema = named('Done', () => shape({ success: constant(true), message: text }, { warnings: listOf(text) }))
+/** As at LiteLLM, where a client sends both. */
+const valuesUnused = 'credential_values: was passed over; `model_id` says that those of the model are stored'
 
 const credentialSchema = named('Credential', () =>
   shape(
@@ -66,9 +68,9 @@ const newBody = lazy(() =>
       credential_values: fields().nullish(),
       model_id: z.string().nullish(),
     })
-    .refine(body => (body.credential_values == null) !== (body.model_id == null), {
+    .refine(body => body.credential_values != null || body.model_id != null, {
       path: ['credential_values'],
-      message: 'give `credential_values`, or `model_id` for those of a model; one of the two',
+      message: 'give `credential_values`, or `model_id` for those of a model',
     }),
 )
 
@@ -114,7 +116,8 @@ const credentialNew: Endpoint = withBody(newBody, {
       secrets: checked.secrets,
     }
     await services.configured.insert(content, actorOf(caller))
-    return done('Credential created successfully')
+    const isBoth = model != null && values != null
+    return { ...done('Credential created successfully'), ...(isBoth && { warnings: [valuesUnused] }) }
   },
 })
 

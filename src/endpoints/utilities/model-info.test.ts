@@ -4,6 +4,7 @@ import { toResponse } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Services } from '../../core/endpoint.ts'
 import type { HttpRequest } from '../../core/request.ts'
+import { shownParams } from '../../config/models/shown-params.ts'
 import { modelInfo } from './model-info.ts'
 
 const deployment = {
@@ -13,7 +14,14 @@ const deployment = {
   info: {},
   prices: null,
   origin: { kind: 'environment', where: 'X' },
-  target: { provider: { name: 'p' }, model: 'x', baseUrl: 'http://user:p@ss-canary@host:1/v1?key=query-canary' },
+  target: { provider: { name: 'p' }, model: 'x' },
+  writtenParams: shownParams({
+    model: 'p/x',
+    api_base: 'http://user:p@ss-canary@host:1/v1?key=query-canary',
+    api_key: 'key-canary',
+    extra_headers: { authorization: 'header-canary' },
+    temperature: 0.5,
+  }),
 }
 // Configurations are refused with such an address; what the environment says is not.
 const settings = { accessGroups: {}, deployments: [deployment] }
@@ -31,7 +39,10 @@ test.each([
   const answer = await modelInfo.handle({ query: new URLSearchParams() } as HttpRequest, services, caller)
   const text = await toResponse(answer).text()
   expect(text).not.toContain('canary')
-  expect((JSON.parse(text) as { data: { proxy_params: { api_base?: string } }[] }).data[0]!.proxy_params.api_base).toBe(
-    address as string,
+  const [{ proxy_params: params }] = (JSON.parse(text) as { data: [{ proxy_params: object }] }).data
+  expect(params).toEqual(
+    address === undefined
+      ? { model: 'p/x' }
+      : { model: 'p/x', api_base: address, extra_headers: { authorization: '********' }, temperature: 0.5 },
   )
 })

@@ -10,7 +10,6 @@ import type { Caller } from '../../core/caller.ts'
 import type { ConfiguredObject } from '../../core/objects/configured-objects.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
-import { Redactor } from '../../lib/redact.ts'
 import { shownBlock } from '../operation/common/model-blocks.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { boolean, dateTime, described, integer, listOf, named, nullable, open, shape, text } from '../openapi/schema.ts'
@@ -20,19 +19,25 @@ import { noSuchModel } from '../common/answers.ts'
 import { alwaysPriced, otherPrices, priceSource, withFacts } from '../common/model-answers.ts'
 import { jsonEndpoint } from '../common/json-endpoint.ts'
 
-const infoParams = shape(
-  { model: text },
-  {
-    api_base: described('It is shown to administrators only.', text),
-    litellm_credential_name: described('It is the credential that the model names.', text),
-  },
-)
+const infoParams = (credentialName: string) =>
+  open(
+    described(
+      'What the entry sets, as it was set and without its secrets; others than administrators see `model` and the credential.',
+      shape(
+        { model: text },
+        {
+          api_base: described('It is absent where the provider has an address of its own.', text),
+          [credentialName]: described('It is the credential that the model names.', text),
+        },
+      ),
+    ),
+  )
 
 const modelInfoSchema = named('ModelInfo', () =>
   shape({
     model_name: text,
-    proxy_params: infoParams,
-    litellm_params: described('It is the same as `proxy_params`.', infoParams),
+    proxy_params: infoParams('credential_name'),
+    litellm_params: infoParams('litellm_credential_name'),
     model_info: open(
       withFacts(
         {
@@ -226,8 +231,6 @@ function sortedBy(deployments: readonly Deployment[], key: SortKey, isDescending
 const storedModels = ({ configured }: Services): ReadonlyMap<string, ConfiguredObject> =>
   new Map(configured.objects().flatMap(one => (one.kind === 'model' ? [[one.id, one]] : [])))
 
-const addresses = new Redactor([])
-
 function entriesOf(deployments: readonly Deployment[], services: Services, caller: Caller) {
   const stored = storedModels(services)
   const nowMs = services.clock.epochMs()
@@ -252,16 +255,16 @@ function infoEntry(
 ): ValueOf<typeof modelInfoSchema> {
   const { target, mode, credentialName } = deployment
   const maxTokens = deployment.info.max_output_tokens ?? deployment.info.max_tokens
-  const params = {
-    model: `${target.provider.name}/${target.model}`,
-    // The address may contain a password.
-    ...(showAddress && { api_base: addresses.url(target.baseUrl) }),
-    ...(credentialName !== undefined && { litellm_credential_name: credentialName }),
-  }
+  const { credential_name: _, ...written } = (showAddress && deployment.writtenParams) || {}
+  const params = { ...written, model: `${target.provider.name}/${target.model}` }
+  const withCredential = (name: string) => ({
+    ...params,
+    ...(credentialName !== undefined && { [name]: credentialName }),
+  })
   return {
     model_name: deployment.modelName,
-    proxy_params: params,
-    litellm_params: params,
+    proxy_params: withCredential('credential_name'),
+    litellm_params: withCredential('litellm_credential_name'),
     model_info: {
       ...deployment.info,
       id: deployment.id,

@@ -65,9 +65,7 @@ function Deployment({ deployment, mayChange, onDeleted }: DeploymentProps) {
           { name: t('models.id'), value: <Id id={info.id} /> },
           { name: t('models.mode'), value: info.mode },
           ...(params.api_base ? [{ name: t('models.address'), value: params.api_base }] : []),
-          ...(params.litellm_credential_name
-            ? [{ name: t('models.credential'), value: params.litellm_credential_name }]
-            : []),
+          ...(params.credential_name ? [{ name: t('models.credential'), value: params.credential_name }] : []),
           { name: t('models.priceSource'), value: info.price_source ?? t('money.unknown') },
           ...prices.map(({ name, text }) => ({ name, value: <span className="numbers">{text}</span> })),
         ]}
