@@ -102,7 +102,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     modelAccess(),
     modelMode(),
     fallbacks(),
-    tagFilter(),
+    tagFilter(parts.tenants),
 
     // Policies that read or change requests and answers.
     ...parts.guardrails,

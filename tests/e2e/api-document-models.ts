@@ -64,7 +64,7 @@ export async function askModelsByApi(ask: Ask): Promise<void> {
 async function askTags(post: (path: string, body: object, status?: number) => Promise<Json>, ask: Ask): Promise<void> {
   await post('/tag/new', { name: 'batch', description: 'nightly', max_budget: 5, rpm_limit: 10 })
   await post('/tag/new', { name: 'batch' }, 409)
-  await post('/tag/new', { name: 'other', models: ['chat-model'] }, 422)
+  await post('/tag/new', { name: 'other', max_budgets: 1 }, 422)
   await post('/tag/update', { name: 'batch', description: null, max_budget: 7.5 })
   await post('/tag/update', { name: 'none' }, 404)
   await post('/tag/info', { names: ['batch', 'none'] })

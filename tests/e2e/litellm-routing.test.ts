@@ -127,6 +127,17 @@ test('tags of the body, of the header and of the key choose the deployment; `def
   expect(await at({}, tagged)).toBe('free')
 })
 
+test('models of a tag choose deployments as their own tags do, by public name or id', async () => {
+  const at = async (model: string, tags: string[]) => (await ask(model, { tags })).id
+  const made = await gateway.admin('/tag/new', { name: 'chosen', models: ['free', 'open'] })
+  expect(((await made.json()) as { tag: { models: string[] } }).tag.models).toEqual(['free', 'open'])
+  expect([await at('tagged', ['chosen']), await at('open', ['chosen'])]).toEqual(['free', 'untagged'])
+  await gateway.admin('/tag/update', { name: 'chosen', models: ['paid'] })
+  expect(await at('tagged', ['chosen'])).toBe('paid')
+  await gateway.admin('/tag/delete', { name: 'chosen' })
+  expect(await at('tagged', ['chosen'])).toBe('usual')
+})
+
 test('without a deployment for its tags a call is refused by name; calls without tags go to any, and ids are exact', async () => {
   const { status, body } = await ask('reserved', { tags: ['free'] })
   expect([status, JSON.parse(body).error]).toEqual([

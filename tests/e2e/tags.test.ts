@@ -58,10 +58,7 @@ test('the limit of a tag holds over all keys, and ends with the tag', async () =
   expect(await tagged(one, 'bounded')).toBe(200)
 })
 
-test('what a tag cannot do here is refused by name, and keys without rights change nothing', async () => {
-  const refused = await post('/tag/new', { name: 'x', models: ['chat-model'] })
-  expect(refused.status).toBe(422)
-  expect(JSON.stringify(refused.body)).toContain('a tag chooses no models here')
+test('keys without rights change nothing', async () => {
   const key = await gateway.key()
   for (const path of ['/tag/new', '/tag/update', '/tag/delete', '/tag/info']) {
     const answer = await fetch(gateway.url + path, { method: 'POST', headers: { authorization: `Bearer ${key}` } })

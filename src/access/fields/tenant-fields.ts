@@ -56,14 +56,17 @@ export const organizationMemberAddBody = lazy(() =>
     max_budget_in_organization: dollars().optional(),
   }),
 )
-/** The body of `/organization/member_update`. */
+const changedMember = lazy(() => ({ ...memberReference(), role: z.enum(organizationRoles).nullable().optional() }))
+/** The body of `/organization/member_update`. The member may stand in `member`, as in the body that adds one. */
 export const organizationMemberUpdateBody = lazy(() =>
-  z.strictObject({
-    organization_id: keyName(),
-    ...memberReference(),
-    role: z.enum(organizationRoles).nullable().optional(),
-    max_budget_in_organization: dollars().optional(),
-  }),
+  z
+    .strictObject({
+      organization_id: keyName(),
+      ...changedMember(),
+      member: z.strictObject(changedMember()).optional(),
+      max_budget_in_organization: dollars().optional(),
+    })
+    .transform(({ member, ...sent }) => ({ ...member, ...sent })),
 )
 /** The body of `/organization/member_delete`. */
 export const organizationMemberDeleteBody = lazy(() =>
@@ -139,14 +142,12 @@ export const shownCustomer = (customer: Customer, spend: number) => ({
   litellm_budget_table: shownFields(spendingFields, customer),
 })
 
-const noModels = 'must be empty: a tag chooses no models here; list them in the key or the team'
 /** The body of `/tag/new` and `/tag/update`. */
 export const tagBody = lazy(() =>
   withoutBoth(
     z.strictObject({
       name: keyName(),
       ...writtenFields(tagFields),
-      models: z.array(z.unknown()).max(0, noModels).nullable().optional(),
       version: version(),
     }),
   ),

@@ -46,6 +46,8 @@ export const unusedFields: ReadonlyMap<string, UnusedField> = new Map(
     created_by: ignored('who makes something is known by the key'),
     created_at: ignored('the gateway sets it'),
     updated_at: ignored('the gateway sets it'),
+    guardrail_id: ignored('the gateway makes it, and changes name it in the path'),
+    auto_create_key: ignored('POST /key/generate makes one'),
     policy_template: ignored('there are no templates of policies'),
   }),
 )

@@ -164,14 +164,19 @@ export const customerFields = {
   models: hidden(tenantFields.models),
 }
 
-/** A label on calls, with limits and a budget of its own. It chooses no models. */
+/** A label on calls, with limits and a budget of its own. */
 export const tagFields = {
   ...nameOwnerFields,
   id: shown('id', 'name', 'What calls name the tag.'),
   alias: stored('name'),
   description: written('paragraph', 'description', 'What the tag is for, in some sentences.'),
   ...tenantFields,
-  models: shown('models', 'models', 'Always empty: a tag chooses no models.'),
+  models: written(
+    'models',
+    'models',
+    'Models or ids of deployments that are for calls with the tag, beside those that have it in `tags`; it counts with ' +
+      '`enable_tag_filtering`.',
+  ),
   metadata: hidden(tenantFields.metadata),
   blocked: hidden(tenantFields.blocked),
 }

@@ -22,7 +22,7 @@ import { jsonEndpoint } from '../common/json-endpoint.ts'
 const infoParams = (credentialName: string) =>
   open(
     described(
-      'What the entry sets, as it was set and without its secrets; others than administrators see `model` and the credential.',
+      'What the entry sets, as it was set, without secrets; others than administrators see `model` and the credential.',
       shape(
         { model: text },
         {
