@@ -11,9 +11,10 @@ import { keepDeployments } from '../access/models/serving-deployments.ts'
 const defaultTag = 'default'
 
 /**
- * Once tags, model and fallbacks are known: keeps the deployments with a tag of the call (with all of them where the
- * operator says so), or that a tag of the call lists in its `models`, else those with the tag `default`. A call without tags goes to these, or to any where there are
- * none. Calls of one deployment by its id are left alone. Throws `model-forbidden` where none of the model is left.
+ * Once tags, model and fallbacks are known: keeps the deployments with a tag of the call, or that a tag of the call
+ * lists in its `models` (with all of them where the operator says so), else those with the tag `default`. A call
+ * without tags goes to these, or to any where there are none. Calls of one deployment by its id are left alone. Throws
+ * `model-forbidden` where none of the model is left.
  */
 export function tagFilter(tenants: TenantDirectory): Policy {
   return {

@@ -174,8 +174,8 @@ export const tagFields = {
   models: written(
     'models',
     'models',
-    'Models or ids of deployments that are for calls with the tag, beside those that have it in `tags`; it counts with ' +
-      '`enable_tag_filtering`.',
+    'Models or ids of deployments that are for calls with the tag, beside those that have it in `tags`, where ' +
+      '`enable_tag_filtering` is on.',
   ),
   metadata: hidden(tenantFields.metadata),
   blocked: hidden(tenantFields.blocked),
