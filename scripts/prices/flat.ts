@@ -21,7 +21,7 @@ export interface ListedFacts {
 export interface ListedModel {
   readonly prices: FlatPrices
   /** Prices that are no single number, and are taken as they are: hours, places, what holds later. */
-  readonly whole?: Pick<ListedPrices, 'hours' | 'regionPercent' | 'later' | 'audioSecondsMin'>
+  readonly whole?: Pick<ListedPrices, 'hours' | 'regionPercent' | 'later' | 'audioSecondsMin' | 'isFee'>
   readonly facts?: ListedFacts
 }
 

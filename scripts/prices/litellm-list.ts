@@ -1,6 +1,6 @@
 /** Reads LiteLLM's list of models and prices (`model_prices_and_context_window_backup.json` of its package). */
 import { billedTerms } from '../../src/config/prices/billed-terms.ts'
-import { isListedAs, listedModes, nameOfKey } from '../../src/config/prices/litellm-names.ts'
+import { isListedAs, isRouter, listedModes, nameOfKey } from '../../src/config/prices/litellm-names.ts'
 import { readPriceKeys } from '../../src/config/prices/read-price-keys.ts'
 import { flatTerms } from './flat.ts'
 import type { ListedFacts, ListedModel, PriceList } from './flat.ts'
@@ -38,7 +38,10 @@ function readEntry(entry: Entry, provider: string, name: string): ListedModel {
   const read = readPriceKeys(entry, { mode, groundsPrompts })
   const peak = flatTerms(billedTerms(read.terms))
   const facts = factsOf(entry, mode)
-  const whole = { ...(read.regionPercent && { regionPercent: read.regionPercent }) }
+  const whole = {
+    ...(read.regionPercent && { regionPercent: read.regionPercent }),
+    ...(isRouter(provider, name) && { isFee: true as const }),
+  }
   // The standard price of the vendor is the one outside of its peak hours.
   const prices = read.hours ? { ...peak, ...flatTerms(read.hours[0]!.terms) } : peak
   return { prices, facts, ...(Object.keys(whole).length > 0 && { whole }) }

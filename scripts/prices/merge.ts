@@ -2,8 +2,10 @@
  * Makes one list of three. A price that two lists agree on is taken; so is one that a single list has. Where lists
  * differ and no two agree, the file of decisions says which one is right, and without a decision the price is unknown.
  */
+import type { PriceUnit } from '../../src/config/prices/list-prices.ts'
 import { tidy } from './flat.ts'
 import type { FlatPrices, ListedFacts, ListedModel, PriceList } from './flat.ts'
+import { withVendorsRules } from './vendor-rules.ts'
 
 /** The lists, the most careful first: its word about tiers counts where no majority decides. */
 export const listNames = ['genai-prices', 'model-prices', 'litellm'] as const
@@ -42,7 +44,11 @@ export interface Difference {
 export interface MergedModel extends ListedModel {
   /** The lists that have it. */
   readonly lists: readonly ListName[]
+  /** Prices of variants that the vendor has and no list does, by variant. */
+  readonly unknown?: Unknown
 }
+
+type Unknown = Readonly<Record<string, readonly PriceUnit[]>>
 
 /** All models by provider and name, and what the lists differ on. */
 export interface Merged {
@@ -71,13 +77,14 @@ export function mergeLists(lists: Lists, decisions: readonly Decision[]): Merged
       const voted = mergedPrices(withOneTiering(votes), judge, (path, values, decision, open) =>
         differences.push({ provider, model, path, values, ...(decision && { decision }), open }),
       )
-      const prices = { ...voted, ...setPrices(decisions, provider, model) }
+      const decided = { ...voted, ...setPrices(decisions, provider, model) }
+      const prices = withVendorsRules(provider, model, decided)
       // A model without any price is kept where that is known not to be known.
       const isJudged = decisions.some(one => one.provider === provider && one.models.includes(model))
       const isDisputed = differences.some(one => one.provider === provider && one.model === model)
       if (Object.keys(prices).length === 0 && !isJudged && !isDisputed) continue
       merged.set(model, {
-        prices: completed(withoutRepeats(prices)),
+        ...completed(withoutRepeats(prices)),
         facts: mergedFacts(votes),
         ...wholeOf(votes),
         lists: votes.map(([list]) => list),
@@ -182,8 +189,8 @@ function withoutRepeats(prices: FlatPrices): FlatPrices {
   )
 }
 
-/** Kinds of tokens: what a variant has to have a price for, if the standard service has one. */
-const tokenKinds = /^(?:input|output|cacheRead|cacheWrite|reasoning)(?:Audio|Image|Video|OneHour)?$/
+/** Kinds of tokens: of those that the standard service prices, a variant has a price of its own. */
+const tokenKinds = /^(?:input|output|cacheRead|cacheWrite|reasoning)(?:Audio|Image|Video|OneHour|TwelveHour)?$/
 /** Variants that cost no more than the standard service. */
 const discounts: ReadonlySet<string> = new Set(['batch', 'flex'])
 
@@ -191,12 +198,14 @@ const discounts: ReadonlySet<string> = new Set(['batch', 'flex'])
  * Makes every variant complete. What it does not discount keeps the standard price: so do OpenAI's batches for cached
  * input (developers.openai.com/api/docs/pricing) and Google's (ai.google.dev/gemini-api/docs/batch-api). A write for
  * an hour costs as much more than one for five minutes as it does in the standard service
- * (platform.claude.com/docs/en/build-with-claude/batch-processing). A dearer variant with a gap has no known price.
+ * (platform.claude.com/docs/en/build-with-claude/batch-processing). What a dearer variant lacks is not known, and a
+ * variant without a price of input or output is left out.
  */
-function completed(prices: FlatPrices): FlatPrices {
+function completed(prices: FlatPrices): Pick<MergedModel, 'prices' | 'unknown'> {
   const standard = Object.entries(prices).filter(([path]) => !path.includes('.'))
   const names = new Set(Object.keys(prices).flatMap(path => (path.startsWith('variants.') ? path.split('.')[1]! : [])))
   const result = { ...prices }
+  const unknown: Record<string, readonly PriceUnit[]> = {}
   for (const name of names) {
     const of = (unit: string) => `variants.${name}.${unit}`
     const [write, oneHour] = [prices.cacheWrite, prices.cacheWriteOneHour]
@@ -204,12 +213,14 @@ function completed(prices: FlatPrices): FlatPrices {
     if (write && oneHour && ownWrite !== undefined)
       result[of('cacheWriteOneHour')] ??= tidy((ownWrite * oneHour) / write)
     const gaps = standard.filter(([unit]) => result[of(unit)] === undefined)
-    const needs = discounts.has(name) ? /^(?:input|output)$/ : tokenKinds
-    const lacks = gaps.some(([unit, price]) => price > 0 && needs.test(unit))
+    const lacks = gaps.some(([unit, price]) => price > 0 && /^(?:input|output)$/.test(unit))
     if (lacks) for (const path of Object.keys(result)) if (path.startsWith(of(''))) delete result[path]
-    if (!lacks) for (const [unit, price] of gaps) result[of(unit)] = price
+    if (lacks) continue
+    const isUnknown = ([unit, price]: [string, number]) => price > 0 && !discounts.has(name) && tokenKinds.test(unit)
+    for (const gap of gaps) if (!isUnknown(gap)) result[of(gap[0])] = gap[1]
+    if (gaps.some(isUnknown)) unknown[name] = gaps.filter(isUnknown).map(([unit]) => unit as PriceUnit)
   }
-  return result
+  return { prices: result, ...(Object.keys(unknown).length > 0 && { unknown }) }
 }
 
 const isSame = (one: number, other: number): boolean =>
@@ -220,7 +231,9 @@ const isSame = (one: number, other: number): boolean =>
  * input or output, so that a scope (standard, tier, variant) with an unknown kind of token is unknown as a whole.
  */
 function withoutHalfKnown(prices: FlatPrices, unknown: ReadonlySet<string>): FlatPrices {
-  const lost = [...unknown].filter(path => !/(?:webSearch|fileSearch|grounded\w+|groundingQuery)$/.test(path))
+  const lost = [...unknown].filter(
+    path => !/(?:webSearch\w*|fileSearch|maps\w+|grounded\w+|groundingQuery)$/.test(path),
+  )
   if (lost.length === 0) return prices
   const standard = lost.some(path => !path.startsWith('variants.'))
   const variants = new Set(lost.map(path => (path.startsWith('variants.') ? path.split('.')[1] : undefined)))

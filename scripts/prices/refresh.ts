@@ -1,7 +1,7 @@
 /**
  * Makes src/config/prices/prices.json of three public price lists, with tests/data/price-lists.json, what the lists say
  * where they are compared with it, and docs/priced-models.md: `npm run prices`. Differences that need a decision are
- * written to standard error; until decisions.json has one, their prices are unknown.
+ * written to standard error, and so are prices out of all proportion; until decisions.json has one, they are unknown.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import { comparedText } from './compared.ts'
 import { coveragePage } from './coverage.ts'
 import { mergeLists } from './merge.ts'
 import type { Decision } from './merge.ts'
+import { withoutImplausible } from './plausibility.ts'
 import { fallbackProviders } from './provider-names.ts'
 import { readSources } from './sources.ts'
 import { asText } from './write.ts'
@@ -17,7 +18,9 @@ const root = join(import.meta.dirname, '../..')
 const today = new Date().toISOString().slice(0, 10)
 const decisions = JSON.parse(readFileSync(join(import.meta.dirname, 'decisions.json'), 'utf8')) as Decision[]
 const { lists, sources } = readSources(today)
-const merged = mergeLists(lists, decisions)
+const isDecided = (provider: string, model: string): boolean =>
+  decisions.some(one => one.provider === provider && one.models.includes(model))
+const { merged, implausible } = withoutImplausible(mergeLists(lists, decisions), isDecided)
 const head = {
   notice: 'Made by scripts/prices/refresh.ts of public lists under the MIT licence; see NOTICE. US dollars.',
   version: today,
@@ -36,4 +39,8 @@ for (const [path, text] of written) {
 const open = merged.differences.filter(one => one.open)
 for (const { provider, model, path, values } of open)
   process.stderr.write(`undecided: ${provider} ${model} ${path} ${JSON.stringify(values)}\n`)
+for (const { provider, model, unit, dollars, dearest } of implausible)
+  process.stderr.write(
+    `implausible: ${provider} ${model} ${unit} ${dollars}, where the dearest of its kind costs ${dearest}\n`,
+  )
 process.stdout.write(`${merged.differences.length} differences, ${open.length} without a decision\n`)

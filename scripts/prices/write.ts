@@ -22,8 +22,8 @@ function rowsOf(models: ReadonlyMap<string, MergedModel>): ListedRow[] {
   return [...rows.values()].map(({ names, rest }) => [names.join(' '), rest])
 }
 
-function rowOf({ prices, whole, facts = {}, lists }: MergedModel): ListedRow[1] {
-  const listed: ListedPrices = { ...withShortVariants(listedPrices(prices)), ...whole }
+function rowOf({ prices, whole, facts = {}, lists, unknown }: MergedModel): ListedRow[1] {
+  const listed: ListedPrices = { ...withShortVariants(withUnknown(listedPrices(prices), unknown)), ...whole }
   return {
     ...(facts.contextWindow !== undefined &&
       facts.contextWindow !== facts.maxInputTokens && { window: facts.contextWindow }),
@@ -34,6 +34,15 @@ function rowOf({ prices, whole, facts = {}, lists }: MergedModel): ListedRow[1] 
     lists: lists.map(list => listNames.indexOf(list)).join(''),
     prices: listed,
   }
+}
+
+/** With what is not known of each variant. */
+function withUnknown(listed: ListedPrices, unknown: MergedModel['unknown'] = {}): ListedPrices {
+  const variants = Object.entries(listed.variants ?? {}).map(([name, given]): [string, ListedPrices | number] => [
+    name,
+    typeof given === 'number' || !unknown[name] ? given : { ...given, unknown: unknown[name] },
+  ])
+  return variants.length === 0 ? listed : { ...listed, variants: Object.fromEntries(variants) }
 }
 
 /** Writes a variant as a percentage where that gives exactly its prices. */

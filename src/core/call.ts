@@ -338,6 +338,8 @@ export interface Attempt {
   status: number
   /** The service tier that the head of its answer names; undefined = none. */
   answeredTier: string | undefined
+  /** The upstream's name of the model that answered; undefined = not read. */
+  answeredModel: string | undefined
   /** The stream that is being relayed, asked for its usage at the end. */
   relay: StreamRelay | undefined
   /** Characters of a whole answer; -1 = there is none, or they are not needed. */

@@ -32,6 +32,8 @@ export interface Inspection {
 export interface ForwardedAnswer {
   readonly body: Uint8Array | string
   readonly usage: Usage | undefined
+  /** The upstream's name of the model that answered; absent = not read. */
+  readonly answeredModel?: string | undefined
   /** Absent = JSON. */
   readonly contentType?: string
 }
@@ -71,6 +73,8 @@ export interface StreamRelay {
   readonly failure: GatewayError | undefined
   /** As reported by the upstream. */
   readonly usage: Usage | undefined
+  /** The upstream's name of the model that answered; absent = not read. */
+  readonly answeredModel?: string | undefined
   /** Content events and characters so far, to estimate what an unreported stream produced. */
   readonly contentEvents: number
   readonly contentCharacters: number

@@ -13,6 +13,7 @@ export class AttemptRecord implements Attempt {
   isSent = false
   status = 0
   answeredTier: string | undefined = undefined
+  answeredModel: string | undefined = undefined
   relay: Attempt['relay'] = undefined
   answerCharacters = -1
   usage: Attempt['usage'] = undefined

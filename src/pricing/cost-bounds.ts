@@ -262,6 +262,8 @@ interface Bounded {
 /** null = not known. The dearest price of each kind counts for all of it, over every variant and tier in reach. */
 function costBound({ prices }: Deployment, { input, output, demand, atMs }: Bounded): bigint | null {
   if (!prices) return null
+  // Which model a router will choose, and so its price, is not known.
+  if (prices.isFee) return null
   const now = pricesAt(prices, atMs)
   const plain = plainBound(now, input, output, demand)
   if (plain !== undefined) return plain
@@ -396,6 +398,7 @@ function highestTokenPrices(prices: Prices): { readonly input: bigint; readonly 
         prices.cacheReadExplicit,
         prices.cacheWrite,
         prices.cacheWriteOneHour,
+        prices.cacheWriteTwelveHour,
         prices.inputAudio,
         prices.inputImage,
         prices.inputVideo,

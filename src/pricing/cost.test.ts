@@ -270,3 +270,23 @@ describe('tokens of other models', () => {
     expect(costNanoUsd(usage, own, { atMs: 0 })).toBeNull()
   })
 })
+
+test('a price that is not known takes only the calls that use it', () => {
+  const partly: Prices = { input: 4_000_000_000n, output: 16_000_000_000n, unknown: ['cacheRead', 'reasoning'] }
+  expect(cost({ inputTokens: 1000, outputTokens: 100 }, partly)).toBe(5_600_000n)
+  expect(cost({ inputTokens: 1000, outputTokens: 100, cachedInputTokens: 1 }, partly)).toBeNull()
+  expect(cost({ inputTokens: 1000, outputTokens: 100, reasoningTokens: 1 }, partly)).toBeNull()
+})
+
+test("a router's fee comes on top of the model that it chose, and is no cost by itself", () => {
+  const fee: Prices = { input: 140_000_000n, output: 0n, isFee: true }
+  const usage = { inputTokens: 1000, outputTokens: 100 }
+  const routed = (routedModel?: string) =>
+    costNanoUsd({ ...usage, ...(routedModel !== undefined && { routedModel }) }, fee, {
+      atMs: 0,
+      pricesOfModel: model => (model === 'chosen' ? prices : null),
+    })
+  expect(routed('chosen')).toBe(140_000n + 3_000_000n + 1_500_000n)
+  expect(routed('other')).toBeNull()
+  expect(routed()).toBeNull()
+})

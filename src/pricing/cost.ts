@@ -19,6 +19,7 @@ export interface CostTerms extends PriceTerms {
  */
 export function costNanoUsd(usage: Usage, prices: Prices | null, terms: CostTerms): bigint | null {
   if (!prices) return null
+  if (prices.isFee) return routedCost(usage, prices, terms)
   const { served, otherModels } = usage
   const own = otherModels ? withoutOthers(usage) : usage
   const applied = appliedPrices(prices, served, own.inputTokens, terms)
@@ -32,6 +33,16 @@ export function costNanoUsd(usage: Usage, prices: Prices | null, terms: CostTerm
   const amount = amountOf(own, applied, BigInt(percent))
   const others = otherModels ? otherAmounts(usage, terms) : 0n
   return amount === null || others === null ? null : rounded(amount + others)
+}
+
+/** The router's fee and what the model that it chose costs; null = that is not known. */
+function routedCost({ routedModel, ...usage }: Usage, { isFee: _, ...fee }: Prices, terms: CostTerms): bigint | null {
+  const chosen = routedModel === undefined ? null : (terms.pricesOfModel?.(routedModel) ?? null)
+  if (!chosen || chosen.isFee) return null
+  const ofModel = costNanoUsd(usage, chosen, terms)
+  const { inputTokens, outputTokens } = usage
+  const ofRouter = costNanoUsd({ inputTokens, outputTokens }, fee, terms)
+  return ofModel === null || ofRouter === null ? null : ofModel + ofRouter
 }
 
 /** Amounts are sums in nano-dollars times a million (prices are for a million) and times a hundred (percent). */
@@ -72,7 +83,7 @@ function costInNumbers(usage: Usage, prices: Prices): bigint | undefined {
   if (usage.inputImageTokens || usage.outputImageTokens || usage.inputVideoTokens || usage.outputVideoTokens)
     return undefined
   if (hasMediaUnits(usage) || hasToolUnits(usage) || prices.request) return undefined
-  if (usage.reasoningTokens && prices.reasoning !== undefined) return undefined
+  if (usage.reasoningTokens && (prices.reasoning !== undefined || prices.unknown)) return undefined
   // Embedding models have no output price and no output tokens.
   if (prices.input === undefined || (prices.output === undefined && usage.outputTokens > 0)) return undefined
   const total = usage.inputTokens * Number(prices.input) + usage.outputTokens * Number(prices.output ?? 0n)
@@ -92,6 +103,8 @@ function hasMediaUnits(usage: UsageCounts): boolean {
 function hasToolUnits(usage: UsageCounts): boolean {
   return Boolean(
     usage.webSearches ||
+      usage.webSearchPreviews ||
+      usage.mapsQueries ||
       usage.groundedPrompts ||
       usage.groundingQueries ||
       usage.fileSearches ||
@@ -171,12 +184,15 @@ function toolCost(usage: UsageCounts, prices: Prices): Sum {
     else total += unitAmount(units, price)
   }
   add(usage.webSearches, prices.webSearch)
+  add(usage.webSearchPreviews, prices.webSearchPreview)
   add(usage.fileSearches, prices.fileSearch)
   add(usage.codeSessions, prices.codeSession)
   add(usage.cacheStorageTokenHours, prices.cacheStorageTokenHour)
   // Gemini bills a grounded answer by one of the two, by its model.
   if (prices.groundingQuery !== undefined) add(usage.groundingQueries, prices.groundingQuery)
   else add(usage.groundedPrompts, prices.groundedPrompt)
+  if (prices.mapsQuery !== undefined) add(usage.mapsQueries, prices.mapsQuery)
+  else add(usage.mapsPrompts, prices.mapsPrompt)
   return { total, known }
 }
 

@@ -13,6 +13,7 @@ export function usageOfRow(row: LedgerRow): Usage {
     cachedInputTokens: row.cached_input_tokens,
     cacheWriteTokens: row.cache_write_tokens,
     cacheWriteOneHourTokens: row.cache_write_one_hour_tokens,
+    cacheWriteTwelveHourTokens: row.cache_write_twelve_hour_tokens,
     reasoningTokens: row.reasoning_tokens,
     inputAudioTokens: row.input_audio_tokens,
     outputAudioTokens: row.output_audio_tokens,
@@ -30,8 +31,11 @@ export function usageOfRow(row: LedgerRow): Usage {
     outputVideoTokens: row.output_video_tokens,
     pages: row.pages,
     webSearches: row.web_searches,
+    webSearchPreviews: row.web_search_previews,
     groundedPrompts: row.grounded_prompts,
     groundingQueries: row.grounding_queries,
+    mapsPrompts: row.maps_prompts,
+    mapsQueries: row.maps_queries,
     fileSearches: row.file_searches,
     codeSessions: row.code_sessions,
     otherToolUses: row.other_tool_uses,
@@ -42,6 +46,7 @@ export function usageOfRow(row: LedgerRow): Usage {
   return {
     ...usage,
     ...(Object.keys(served).length > 0 && { served }),
+    ...(row.routed_model !== null && { routedModel: row.routed_model }),
     ...(row.other_model_usage !== null && { otherModels: JSON.parse(row.other_model_usage) as ModelUsage[] }),
   }
 }

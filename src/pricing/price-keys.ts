@@ -14,6 +14,7 @@ export const tokenKeys = {
   cache_read_input_image_token_cost: 'cacheReadImage',
   cache_creation_input_token_cost: 'cacheWrite',
   cache_creation_input_token_cost_above_1hr: 'cacheWriteOneHour',
+  cache_creation_input_token_cost_above_12hr: 'cacheWriteTwelveHour',
   input_cost_per_audio_token: 'inputAudio',
   output_cost_per_audio_token: 'outputAudio',
   input_cost_per_image_token: 'inputImage',

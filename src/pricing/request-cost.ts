@@ -29,7 +29,10 @@ export function requestCost(
   if (reported !== undefined && provider.reportsCost && deployment.priceSource !== 'config')
     return { nanoUsd: reported, source: 'upstream' }
   if (usage.served?.serviceTier === unbilledTier && provider.leavesUnbilled) return freeCost
-  const terms = usage.otherModels ? { ...times, pricesOfModel: pricesAt(listed, provider.name) } : times
+  const terms =
+    usage.otherModels || usage.routedModel !== undefined
+      ? { ...times, pricesOfModel: pricesAt(listed, provider.name) }
+      : times
   const nanoUsd = costNanoUsd(usage, deployment.prices, terms)
   return nanoUsd === null ? unknownCost : { nanoUsd, source: 'prices' }
 }

@@ -2,11 +2,16 @@
  * The tokens of a call in classes that do not overlap, each with the price it is charged at. Vendors count cached audio
  * both as cached and as audio; a price may be charged for it once.
  */
-import type { Prices } from '../core/usage/prices.ts'
+import type { PriceName, Prices } from '../core/usage/prices.ts'
 import type { UsageCounts } from '../core/usage/usage.ts'
 
 /** Tokens, and the price of one; undefined = it has no known price. */
 export type TokenClass = readonly [tokens: number, price: bigint | undefined]
+
+/** The price of a kind of token: its own, else that of what it is a part of; undefined = not known. */
+function priceOf(prices: Prices, name: PriceName, otherwise: bigint | undefined): bigint | undefined {
+  return prices[name] ?? (prices.unknown?.includes(name) ? undefined : otherwise)
+}
 
 /** Kinds of input that are counted beside text, and may be read from the cache as text is. */
 const inputKinds = [
@@ -25,19 +30,22 @@ export function inputClasses(usage: UsageCounts, prices: Prices): TokenClass[] |
   const cached = Math.min(usage.cachedInputTokens ?? 0, all)
   const written = Math.min(usage.cacheWriteTokens ?? 0, all - cached)
   const oneHour = Math.min(usage.cacheWriteOneHourTokens ?? 0, written)
-  const cachedText = prices.cacheRead ?? input
+  const twelveHours = Math.min(usage.cacheWriteTwelveHourTokens ?? 0, written - oneHour)
+  const cachedText = priceOf(prices, 'cacheRead', input)
+  // A price for five minutes is none for an hour, nor for twelve.
+  const longWrite = prices.cacheWrite === undefined ? priceOf(prices, 'cacheWrite', input) : undefined
   const classes: TokenClass[] = [
-    [written - oneHour, prices.cacheWrite ?? input],
-    // A price for five minutes is none for an hour.
-    [oneHour, prices.cacheWriteOneHour ?? (prices.cacheWrite === undefined ? input : undefined)],
+    [written - oneHour - twelveHours, priceOf(prices, 'cacheWrite', input)],
+    [oneHour, priceOf(prices, 'cacheWriteOneHour', longWrite)],
+    [twelveHours, priceOf(prices, 'cacheWriteTwelveHour', longWrite)],
   ]
   let [plainLeft, cachedLeft] = [all - cached - written, cached]
   for (const kind of inputKinds) {
     const tokens = Math.min(usage[kind.tokens] ?? 0, plainLeft + cachedLeft)
     if (tokens === 0) continue
-    const price = prices[kind.price] ?? input
-    const own = kind.cachedPrice && prices[kind.cachedPrice]
-    const cachedPrice = own ?? (prices[kind.price] === undefined ? cachedText : undefined)
+    const price = priceOf(prices, kind.price, input)
+    const plainCached = prices[kind.price] === undefined && price !== undefined ? cachedText : undefined
+    const cachedPrice = kind.cachedPrice ? priceOf(prices, kind.cachedPrice, plainCached) : plainCached
     const [least, most] = [Math.max(tokens - plainLeft, 0), Math.min(tokens, cachedLeft)]
     const said = kind.cached && usage[kind.cached]
     if (said === undefined && least !== most && !isIndifferent({ price, cachedPrice, input, cachedText })) return null
@@ -69,10 +77,10 @@ function isIndifferent({ price, cachedPrice, input, cachedText }: KindPrices): b
 export function outputClasses(usage: UsageCounts, prices: Prices): TokenClass[] {
   const { output } = prices
   const parts: TokenClass[] = [
-    [usage.outputAudioTokens ?? 0, prices.outputAudio ?? output],
-    [outputImageTokens(usage, prices), prices.outputImage ?? output],
-    [usage.outputVideoTokens ?? 0, prices.outputVideo ?? output],
-    [prices.reasoning === undefined ? 0 : (usage.reasoningTokens ?? 0), prices.reasoning],
+    [usage.outputAudioTokens ?? 0, priceOf(prices, 'outputAudio', output)],
+    [outputImageTokens(usage, prices), priceOf(prices, 'outputImage', output)],
+    [usage.outputVideoTokens ?? 0, priceOf(prices, 'outputVideo', output)],
+    [usage.reasoningTokens ?? 0, priceOf(prices, 'reasoning', output)],
   ]
   let left = usage.outputTokens
   const classes: TokenClass[] = []
@@ -88,5 +96,6 @@ export function outputClasses(usage: UsageCounts, prices: Prices): TokenClass[] 
 /** Image tokens of the output; without such a count, all output tokens of a call that made images. */
 function outputImageTokens(usage: UsageCounts, prices: Prices): number {
   if (usage.outputImageTokens !== undefined) return usage.outputImageTokens
-  return usage.images && prices.outputImage !== undefined ? usage.outputTokens : 0
+  const hasPrice = prices.outputImage !== undefined || prices.unknown?.includes('outputImage')
+  return usage.images && hasPrice ? usage.outputTokens : 0
 }

@@ -10,6 +10,7 @@ import type { GenaiProvider } from '../../scripts/prices/genai-list.ts'
 import { readLiteLLMList } from '../../scripts/prices/litellm-list.ts'
 import { mergeLists } from '../../scripts/prices/merge.ts'
 import type { Decision } from '../../scripts/prices/merge.ts'
+import { withoutImplausible } from '../../scripts/prices/plausibility.ts'
 
 const listOf = (prices: FlatPrices | undefined): PriceList =>
   new Map([['openai', new Map(prices ? [['m', { prices }]] : [])]])
@@ -19,7 +20,8 @@ function merged(given: readonly (FlatPrices | undefined)[], decisions: readonly 
   const [genai, modelPrices, litellm] = given
   const lists = { 'genai-prices': listOf(genai), 'model-prices': listOf(modelPrices), litellm: listOf(litellm) }
   const { models, differences } = mergeLists(lists, decisions)
-  return { prices: models.get('openai')!.get('m')?.prices, open: differences.filter(one => one.open).length }
+  const { prices, unknown } = models.get('openai')!.get('m') ?? {}
+  return { prices, ...(unknown && { unknown }), open: differences.filter(one => one.open).length }
 }
 
 const plain = { input: 1, output: 2 }
@@ -44,7 +46,7 @@ test('a dispute without a majority needs a decision; until then the model has no
   })
 })
 
-test('a variant is complete or unknown', () => {
+test('what a dearer variant lacks is unknown, and what a cheaper one lacks has the standard price', () => {
   const standard = { input: 2, output: 8, cacheRead: 0.2, cacheWrite: 2.5, cacheWriteOneHour: 4 }
   const variant = (name: string, prices: FlatPrices) =>
     Object.fromEntries(Object.entries(prices).map(([unit, price]) => [`variants.${name}.${unit}`, price]))
@@ -56,7 +58,33 @@ test('a variant is complete or unknown', () => {
   expect(listedPrices(merged([given, undefined, undefined]).prices!).variants).toEqual({
     // What a batch does not discount keeps its price; the longer write keeps its proportion.
     batch: { input: 1, output: 4, cacheRead: 0.2, cacheWrite: 1.25, cacheWriteOneHour: 2 },
+    priority: { input: 4, output: 16 },
   })
+  expect(merged([given, undefined, undefined]).unknown).toEqual({
+    priority: ['cacheRead', 'cacheWrite', 'cacheWriteOneHour'],
+  })
+  const withoutOutput = { ...standard, ...variant('priority', { input: 4 }) }
+  expect(listedPrices(merged([withoutOutput, undefined, undefined]).prices!).variants).toBeUndefined()
+})
+
+test('a price that no other model comes near is a mistake, unless lists agree or a person decided', () => {
+  const models = (given: Record<string, FlatPrices>) =>
+    new Map([['openai', new Map(Object.entries(given).map(([name, prices]) => [name, { prices }]))]])
+  const usual = Object.fromEntries(['a', 'b', 'c', 'd'].map(name => [name, plain]))
+  const both = models({ ...usual, dear: { input: 500, output: 500 } })
+  const lists = {
+    'genai-prices': both,
+    'model-prices': both,
+    litellm: models({
+      wrong: { input: 5001, output: 2 },
+      judged: { input: 9000, output: 2 },
+      right: { input: 90, output: 2 },
+    }),
+  }
+  const { merged: checked, implausible } = withoutImplausible(mergeLists(lists, []), (_, model) => model === 'judged')
+  expect(implausible).toEqual([{ provider: 'openai', model: 'wrong', unit: 'input', dollars: 5001, dearest: 500 }])
+  const pricesOf = (name: string) => checked.models.get('openai')!.get(name)!.prices
+  expect(['wrong', 'dear', 'judged', 'right'].map(name => pricesOf(name).input)).toEqual([undefined, 500, 9000, 90])
 })
 
 test('the majority of lists says whether long inputs cost more', () => {

@@ -118,12 +118,12 @@ export const googleBills: readonly Bill[] = [
     perThousand(2, '14.00'),
   ]),
   bill(
-    'grounding by maps has a list of its own',
+    'grounding by maps, by the prompt',
     'gemini-2.5-flash',
     answer(small, {
       groundingChunks: [{ maps: { uri: 'https://maps.google.com/1' } }],
     }),
-    null,
+    [perMillion(1000, '0.30'), perMillion(150, '2.50'), perThousand(1, '25.00')],
   ),
   {
     ...bill('priority that was served', 'gemini-2.5-flash', answer(small), [

@@ -196,13 +196,13 @@ export const openaiBills: readonly Bill[] = [
     [perMillion(328, '2.50'), perMillion(356, '15.00'), perThousand(3, '10.00')],
   ),
   responses(
-    'a search by the preview tool, whose price depends on the model',
+    'a search by the preview tool, of a model that does not reason',
     'gpt-4.1',
     response(tokens, {
       tools: [{ type: 'web_search_preview' }],
       output: [search('search')],
     }),
-    null,
+    [perMillion(328, '2.00'), perMillion(356, '8.00'), perThousand(1, '25.00')],
   ),
   responses(
     'searches of files',

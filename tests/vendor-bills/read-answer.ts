@@ -65,6 +65,8 @@ export function costOfBill(bill: Bill, usage: Usage): RequestCost {
   const listed = { prices: catalogPrices(bill.provider, bill.model), priceSource: 'catalogue' as const }
   const deployment = { ...listed, target, prices: pricesInPlace(listed, target) } as unknown as Deployment
   const atMs = Date.parse(at)
+  const { model: answeredModel } = bill.answer
+  const routed = deployment.prices?.isFee && typeof answeredModel === 'string' ? { routedModel: answeredModel } : {}
   const billed = inBatch ? { ...served, served: { serviceTier: 'batch' } } : served
-  return requestCost(billed, deployment, { atMs, endedAtMs: atMs + seconds * 1000 }, catalogPrices)
+  return requestCost({ ...billed, ...routed }, deployment, { atMs, endedAtMs: atMs + seconds * 1000 }, catalogPrices)
 }

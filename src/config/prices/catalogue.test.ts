@@ -105,7 +105,6 @@ test('a price that no list has is unknown', () => {
   // The names were retired, and every list has another of their former prices.
   expect(catalogueEntry('deepseek', 'deepseek-chat')!.prices).toBeNull()
   expect(catalogueEntry('azure', 'text-embedding-3-small')!.prices).toBeNull()
-  expect(catalogPrices('openai', 'gpt-4.1')!.webSearch).toBeUndefined()
 })
 
 test('free models cost nothing', () => {
@@ -145,4 +144,10 @@ test('variants are those that the vendor lists', () => {
     cacheWriteOneHour: 16_000_000_000n,
   })
   expect(catalogPrices('deepseek', 'deepseek-flash')!.variants).toBeUndefined()
+})
+
+test('tokens of pictures have a price of their own', () => {
+  const usage = { inputTokens: 10, outputTokens: 0, inputImageTokens: 4 }
+  // cohere.com/pricing (2026-11-29): embed-v4.0, $0.12 for text, $0.47 for images.
+  expect(costNanoUsd(usage, catalogPrices('cohere', 'embed-v4.0'), { atMs: 0 })).toBe(6n * 120n + 4n * 470n)
 })

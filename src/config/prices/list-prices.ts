@@ -14,6 +14,7 @@ export const unitScales = {
   cacheReadImage: 'million',
   cacheWrite: 'million',
   cacheWriteOneHour: 'million',
+  cacheWriteTwelveHour: 'million',
   cacheStorageTokenHour: 'million',
   inputAudio: 'million',
   outputAudio: 'million',
@@ -30,8 +31,11 @@ export const unitScales = {
   searchUnit: 'one',
   request: 'one',
   webSearch: 'one',
+  webSearchPreview: 'one',
   groundedPrompt: 'one',
   groundingQuery: 'one',
+  mapsPrompt: 'one',
+  mapsQuery: 'one',
   fileSearch: 'one',
   codeSession: 'one',
 } as const satisfies Partial<Record<keyof Prices, 'million' | 'one'>>
@@ -52,6 +56,10 @@ interface ListedHours extends Omit<HourPrices, 'prices'> {
 
 /** Prices as a list writes them. A tier holds only what differs from the tier below; a variant is complete. */
 export type ListedPrices = { readonly [unit in PriceUnit]?: number } & {
+  /** As `Prices.unknown`. */
+  readonly unknown?: readonly PriceUnit[]
+  /** As `Prices.isFee`. */
+  readonly isFee?: true
   /** As `Prices.audioSecondsMin`. */
   readonly audioSecondsMin?: number
   /** By the number of input tokens from which on they apply, ascending; null = they are not known from there on. */
@@ -69,7 +77,8 @@ export type ListedPrices = { readonly [unit in PriceUnit]?: number } & {
 /** null = the list has no price at all. */
 export function pricesOf(listed: ListedPrices): Prices | null {
   const base = unitPricesOf(listed)
-  const tiers = tiersOf(listed, base)
+  const unknown = listed.unknown && { unknown: listed.unknown }
+  const tiers = tiersOf(listed, { ...base, ...unknown })
   const hours = listed.hours?.map((one): HourPrices => ({ ...one, prices: pricesOf(one.prices) ?? {} }))
   const later = listed.later?.map(
     ([day, prices]): LaterPrices => ({ fromMs: Date.parse(`${day}T00:00:00Z`), prices: pricesOf(prices) ?? {} }),
@@ -86,6 +95,8 @@ export function pricesOf(listed: ListedPrices): Prices | null {
   ])
   return {
     ...base,
+    ...unknown,
+    ...(listed.isFee && { isFee: true }),
     ...(listed.audioSecondsMin !== undefined && { audioSecondsMin: listed.audioSecondsMin }),
     ...(tiers.length > 0 && { tiers }),
     ...(variants.length > 0 && { variants: Object.fromEntries(variants) }),

@@ -29,6 +29,14 @@ export function nameOfKey(provider: string, key: string, word: string): string {
   return listName(prefix === undefined ? key : key.slice(prefix.length + 1))
 }
 
+/**
+ * Whether the prices of an entry are the fee of a router, beside those of the model that it chooses (Azure, "Model
+ * router", learn.microsoft.com/azure/foundry/openai/concepts/model-router-faq, 2026-11).
+ */
+export function isRouter(provider: string, name: string): boolean {
+  return provider.startsWith('azure') && /^model[-_]router(?:$|[-/])/.test(name)
+}
+
 /** Modes of the list that are other words for one of ours. */
 export const listedModes: Readonly<Record<string, string>> = {
   chat: 'chat',

@@ -49,7 +49,7 @@ test('the version names both lists', () => {
   expect(list.sha256).toBe(createHash('sha256').update(bytesOf(entries)).digest('hex'))
 })
 
-test('a dearer variant with a gap is unknown, a cheaper one keeps the standard price', () => {
+test('what a dearer variant lacks is unknown, a cheaper one keeps the standard price', () => {
   const variants = {
     input_cost_per_token: 2e-6,
     output_cost_per_token: 8e-6,
@@ -62,6 +62,7 @@ test('a dearer variant with a gap is unknown, a cheaper one keeps the standard p
   useOperatorList(read({ 'openai/gpt-9': variants }))
   expect(catalogueEntry('openai', 'gpt-9')!.prices!.variants).toEqual({
     flex: { input: 1_000_000_000n, output: 4_000_000_000n, cacheRead: 200_000_000n },
+    priority: { input: 4_000_000_000n, output: 16_000_000_000n, unknown: ['cacheRead'] },
   })
 })
 

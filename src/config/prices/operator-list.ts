@@ -7,10 +7,11 @@ import type { Prices } from '../../core/usage/prices.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { flags } from '../models/capabilities.ts'
 import type { Capabilities } from '../models/capabilities.ts'
-import { billedTerms, withoutGaps } from './billed-terms.ts'
+import { billedTerms, withUnknownTerms } from './billed-terms.ts'
 import { givenOver } from './given-prices.ts'
-import { isListedAs, listedModes, nameOfKey } from './litellm-names.ts'
+import { isListedAs, isRouter, listedModes, nameOfKey } from './litellm-names.ts'
 import { isReadPriceKey, readPriceKeys } from './read-price-keys.ts'
+import type { ReadPrices } from './read-price-keys.ts'
 
 /** LiteLLM's list has 3 MB. */
 export const listBytesMax = 32 * 1024 * 1024
@@ -131,12 +132,17 @@ function readEntry(key: string, entry: Entry, provider: string, name: string): O
   const mode = listedModes[String(entry.mode ?? 'chat')]
   const groundsPrompts = (provider === 'gemini' || provider === 'vertex_ai') && name.includes('gemini')
   const read = readPriceKeys(entry, { mode, groundsPrompts })
-  const terms = withoutGaps(billedTerms(read.terms))
+  const terms = billedTerms(read.terms)
   return {
     name: key,
-    prices: terms.length === 0 ? null : givenOver(null, { ...read, terms }),
+    prices: terms.length === 0 ? null : pricesOfTerms({ ...read, terms }, provider, name),
     capabilities: capabilitiesOf(entry, mode),
   }
+}
+
+function pricesOfTerms(read: ReadPrices, provider: string, name: string): Prices {
+  const prices = withUnknownTerms(givenOver(null, read), read.terms)
+  return isRouter(provider, name) ? { ...prices, isFee: true } : prices
 }
 
 function capabilitiesOf(entry: Entry, mode: string | undefined): Capabilities {

@@ -81,6 +81,7 @@ const tokenNames: ReadonlySet<string> = new Set<keyof Prices>([
   'cacheReadExplicit',
   'cacheWrite',
   'cacheWriteOneHour',
+  'cacheWriteTwelveHour',
   'inputAudio',
   'outputAudio',
   'inputImage',

@@ -113,12 +113,13 @@ export function readPriceKeys(entry: Readonly<Record<string, unknown>>, model: P
     if (read) terms.push(read)
     else withoutEffect.push(key)
   }
-  const searches = searchTerms(entry, model)
+  const searches = [...searchTerms(entry, model), ...mapsTerms(entry)]
   const tiered = tieredTerms(entry.tiered_pricing, model)
   const places = placesOf(entry)
   const hours = offPeakHours(entry.off_peak_pricing, model)
   for (const [key, read] of Object.entries({
     search_context_cost_per_query: searches,
+    [mapsKey]: searches,
     tiered_pricing: tiered,
     off_peak_pricing: hours,
   }))
@@ -157,7 +158,10 @@ function isStructured(key: string): boolean {
   return regional.test(key) || structuredKeys.includes(key)
 }
 
+const mapsKey = 'google_maps_grounding_cost_per_query'
+
 const structuredKeys: readonly string[] = [
+  mapsKey,
   'search_context_cost_per_query',
   'tiered_pricing',
   'off_peak_pricing',
@@ -176,8 +180,8 @@ function speedTerms(entry: Readonly<Record<string, unknown>>, standard: readonly
 
 /** Parts of LiteLLM's keys for units that are not counted, resolutions of pictures and videos, and longer writes. */
 const otherPrices = new RegExp(
-  'pixel|dbu_|_above_12hr|_\\d+s_interval|_(?:\\d+p|\\d(?:\\.\\d)?k|512|1024|1536)$|text_message|_per_credit|' +
-    '_per_unit|annotation_|citation_|google_maps_|computer_use_|_per_gb_per_day|video_per_second|^cost_per_second|' +
+  'pixel|dbu_|_\\d+s_interval|_(?:\\d+p|\\d(?:\\.\\d)?k|512|1024|1536)$|text_message|_per_credit|' +
+    '_per_unit|annotation_|citation_|computer_use_|_per_gb_per_day|video_per_second|^cost_per_second|' +
     '^explicit_|guardrail_|^regional_endpoint_|^cache_creation_input_audio_',
   'i',
 )
@@ -211,6 +215,14 @@ function searchTerms(entry: Readonly<Record<string, unknown>>, { groundsPrompts 
   const byQuery = entry.web_search_billing_unit === 'per_query'
   const unit = byQuery ? 'groundingQuery' : groundsPrompts ? 'groundedPrompt' : 'webSearch'
   return [{ unit, price: nanoUsdPerMillion(first) }]
+}
+
+/** Google's maps are billed by the prompt, or by the query where the entry says so of its searches. */
+function mapsTerms(entry: Readonly<Record<string, unknown>>): ListedPrice[] {
+  const dollars = dollarsOf(entry[mapsKey])
+  if (dollars === undefined) return []
+  const unit = entry.web_search_billing_unit === 'per_query' ? 'mapsQuery' : 'mapsPrompt'
+  return [{ unit, price: nanoUsdPerMillion(dollars) }]
 }
 
 /** A list of `{ range: [from, to], input_cost_per_token: ..., ... }`: prices above the beginning of each range. */

@@ -83,8 +83,14 @@ const decimal = (value: bigint | null): string | null => (value === null ? null 
 const jsonOrNull = defineNullable<string>('json')
 const listOrNull = defineNullable<readonly string[]>('list')
 /** What the model used, as far as it was counted. */
-const used = (kind: ColumnKind) => (description: string, countOf: (usage: Usage) => number | null | undefined) =>
-  defineNullable<number>(kind)(description, ({ usage }: Settlement) => usage && countOf(usage))
+const used =
+  (kind: ColumnKind) =>
+  (
+    description: string,
+    countOf: (usage: Usage) => number | null | undefined,
+    options?: Options<number | null | undefined>,
+  ) =>
+    defineNullable<number>(kind)(description, ({ usage }: Settlement) => usage && countOf(usage), options)
 const count = used('integer')
 const amount = used('number')
 const servedBy = (name: keyof Served, description: string) =>
@@ -290,6 +296,23 @@ const occasionalColumns = {
     "The client's own, in JSON: of the header `x-litellm-spend-logs-metadata`, `metadata.spend_logs_metadata` of the " +
       'body and of the key.',
     ({ call }) => call.spendNotes,
+  ),
+  cache_write_twelve_hour_tokens: count(
+    'Tokens that were written to a cache of twelve hours.',
+    usage => usage.cacheWriteTwelveHourTokens,
+    { since: 2 },
+  ),
+  web_search_previews: count(
+    "How many searches the predecessor of the vendor's tool has made, which has another price.",
+    usage => usage.webSearchPreviews,
+    { since: 2 },
+  ),
+  maps_prompts: count("It is 1 where the vendor's maps were used.", usage => usage.mapsPrompts, { since: 2 }),
+  maps_queries: count('How many queries of these maps there were.', usage => usage.mapsQueries, { since: 2 }),
+  routed_model: textOrNull(
+    "The model that the vendor's router chose, whose price comes on top of the router's; null = there is no router.",
+    ({ usage }) => usage?.routedModel,
+    { since: 2 },
   ),
 }
 

@@ -20,6 +20,7 @@ const tiersByTraffic: ReadonlyMap<string, string> = new Map([
 export class GeminiUsage {
   #seen: Json = {}
   readonly #queries = new Set<string>()
+  readonly #mapsQueries = new Set<string>()
   #usesMaps = false
 
   /** One answer, whole or a frame of a stream. */
@@ -32,11 +33,17 @@ export class GeminiUsage {
       if (usageMetadata[name] !== null && usageMetadata[name] !== undefined) this.#seen[name] = usageMetadata[name]
   }
 
-  /** Empty queries are not charged, and a repeated one once ("Grounding with Google Search", "Pricing"). */
-  #ground({ webSearchQueries, imageSearchQueries, groundingChunks }: Json): void {
+  /**
+   * Empty queries are not charged, and a repeated one once ("Grounding with Google Search", "Pricing"). Those of an
+   * answer that is grounded by maps alone are queries of maps ("Grounding with Google Maps").
+   */
+  #ground({ webSearchQueries, imageSearchQueries, groundingChunks, googleMapsWidgetContextToken: widget }: Json): void {
+    const chunks = objectsOf(groundingChunks)
+    const usesMaps = Boolean(widget) || chunks.some(({ maps }) => isObject(maps))
+    if (usesMaps) this.#usesMaps = true
+    const queries = usesMaps && !chunks.some(({ web }) => isObject(web)) ? this.#mapsQueries : this.#queries
     for (const query of [...listOf(webSearchQueries), ...listOf(imageSearchQueries)])
-      if (typeof query === 'string' && query !== '') this.#queries.add(query)
-    if (objectsOf(groundingChunks).some(({ maps }) => isObject(maps))) this.#usesMaps = true
+      if (typeof query === 'string' && query !== '') queries.add(query)
   }
 
   /**
@@ -73,8 +80,9 @@ export class GeminiUsage {
   #setGrounding(usage: Usage): void {
     if (this.#queries.size > 0) usage.groundedPrompts = 1
     setCount(usage, 'groundingQueries', this.#queries.size)
-    // Priced by another list, and by the call.
-    if (this.#usesMaps) usage.otherToolUses = 1
+    if (!this.#usesMaps) return
+    usage.mapsPrompts = 1
+    usage.mapsQueries = Math.max(this.#mapsQueries.size, 1)
   }
 }
 

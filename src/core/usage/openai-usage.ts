@@ -34,6 +34,7 @@ export function readOpenaiUsage(value: unknown, serviceTier?: unknown): Usage | 
   const written = firstCount(input.cache_write_tokens, input.cache_creation_input_tokens, created)
   setCount(result, 'cachedInputTokens', cached)
   setCount(result, 'cacheWriteTokens', written, inputTokens - cached)
+  setLongWrites(result, input)
   // Alibaba Cloud, "Context Cache" (2026-10): other prices than those of the implicit cache.
   if (input.cache_type === 'ephemeral') setCount(result, 'explicitCachedTokens', cached)
   setCount(result, 'reasoningTokens', reasoning, outputTokens)
@@ -46,6 +47,14 @@ export function readOpenaiUsage(value: unknown, serviceTier?: unknown): Usage | 
   setReportedCost(result, usage)
   setToolCounts(result, usage)
   return result
+}
+
+/** OpenAI's writes by their lifetime ("Prompt caching", 2026-11): `cache_write_tokens_details.ttl_12h_tokens`. */
+export function setLongWrites(result: Usage, details: Readonly<Record<string, unknown>>): void {
+  const { cacheWriteTokens } = result
+  if (!cacheWriteTokens || details.cache_write_tokens_details === undefined) return
+  const byLifetime = membersOf(details.cache_write_tokens_details)
+  setCount(result, 'cacheWriteTwelveHourTokens', firstCount(byLifetime.ttl_12h_tokens), cacheWriteTokens)
 }
 
 /**

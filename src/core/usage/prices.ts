@@ -1,13 +1,7 @@
 /** What the use of a model costs: the shape that price lists, configurations and costs share. */
 
-/**
- * Prices of one deployment as integers: nano-dollars for a million of what is counted (tokens, characters, pictures,
- * seconds ...), which is dollars for one times 10^15. A price that is absent is not known.
- *
- * Parts of the input and the output without a price of their own are charged as plain input and output; a variant, a
- * place, and every unit that is no token without a price make the cost unknown.
- */
-export interface Prices {
+/** Prices that are one number each, as integers: nano-dollars for a million of what is counted. */
+export interface UnitPrices {
   /** Tokens of text, and of everything below that has no price of its own. */
   readonly input?: bigint
   readonly output?: bigint
@@ -22,6 +16,8 @@ export interface Prices {
   readonly cacheWrite?: bigint
   /** Tokens written to the cache for an hour. */
   readonly cacheWriteOneHour?: bigint
+  /** Tokens written to the cache for twelve hours. */
+  readonly cacheWriteTwelveHour?: bigint
   /** A token that an explicit cache holds for an hour. */
   readonly cacheStorageTokenHour?: bigint
   readonly inputAudio?: bigint
@@ -48,14 +44,37 @@ export interface Prices {
   readonly request?: bigint
   /** A search of the web by the vendor's tool. */
   readonly webSearch?: bigint
+  /** A search of the web by the tool's predecessor (OpenAI `web_search_preview`). */
+  readonly webSearchPreview?: bigint
   /** A prompt that was grounded by any number of searches (Gemini 2.x). */
   readonly groundedPrompt?: bigint
   /** A search query of a grounded prompt (Gemini 3 and later). */
   readonly groundingQuery?: bigint
+  /** A prompt that was grounded by any number of queries of maps (Gemini 2.x). */
+  readonly mapsPrompt?: bigint
+  /** A query of maps (Gemini 3 and later). */
+  readonly mapsQuery?: bigint
   /** A search of files by the vendor's tool. */
   readonly fileSearch?: bigint
   /** A container, or a call, of the vendor's tool that runs code. */
   readonly codeSession?: bigint
+}
+
+/** The name of a price that is one number. */
+export type PriceName = keyof UnitPrices
+
+/**
+ * Prices of one deployment as integers: nano-dollars for a million of what is counted (tokens, characters, pictures,
+ * seconds ...), which is dollars for one times 10^15. A price that is absent is not known.
+ *
+ * Parts of the input and the output without a price of their own are charged as plain input and output, but for those
+ * in `unknown`; a variant, a place, and every unit that is no token without a price make the cost unknown.
+ */
+export interface Prices extends UnitPrices {
+  /** Prices that the vendor has and that are not known: a call that uses one of them has no known cost. */
+  readonly unknown?: readonly PriceName[]
+  /** These are the fee of a router of the vendor, beside the prices of the model that it chooses for a call. */
+  readonly isFee?: true
   /** Shorter audio is billed as this long. */
   readonly audioSecondsMin?: number
   /** Other prices for the whole of a call with more input; ascending. */
@@ -76,11 +95,6 @@ export interface Prices {
   /** What replaces all of this from a moment on; ascending. */
   readonly later?: readonly LaterPrices[]
 }
-
-/** The names of prices, without what holds sets of them. */
-export type PriceName = {
-  [Name in keyof Prices]-?: Exclude<Prices[Name], undefined> extends bigint ? Name : never
-}[keyof Prices]
 
 /**
  * Other prices for calls with at least so much input, cached input included. An integer says both kinds of edges: a

@@ -1,7 +1,7 @@
 /** The usage of OpenAI's Responses, with the vendor's tools that it used. Used by formats and providers. */
 import { isObject, objectsOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { setReportedCost, setToolCounts } from './openai-usage.ts'
+import { setLongWrites, setReportedCost, setToolCounts } from './openai-usage.ts'
 import type { Usage } from './usage.ts'
 import { countOf, firstCount, membersOf, setCount, setServed } from './usage-fields.ts'
 
@@ -37,6 +37,7 @@ export function responsesTokens(usage: Json): Usage | undefined {
   const cached = Math.min(firstCount(input.cached_tokens), inputTokens)
   setCount(result, 'cachedInputTokens', cached)
   setCount(result, 'cacheWriteTokens', firstCount(input.cache_write_tokens), inputTokens - cached)
+  setLongWrites(result, input)
   setCount(result, 'reasoningTokens', reasoning, outputTokens)
   return result
 }
@@ -57,7 +58,7 @@ function setOpenaiTools(result: Usage, field: ResponseField, vendorTools: readon
   const searches = countOf(membersOf(toolUsage.web_search).num_requests) ?? counted
   // The tool before `web_search` has prices that depend on the kind of model.
   const isPreview = vendorTools.some(({ type }) => String(type).startsWith('web_search_preview'))
-  if (result.webSearches === undefined) setCount(result, isPreview ? 'otherToolUses' : 'webSearches', searches)
+  if (result.webSearches === undefined) setCount(result, isPreview ? 'webSearchPreviews' : 'webSearches', searches)
   if (result.fileSearches === undefined) setCount(result, 'fileSearches', ofType('file_search_call').length)
   const containers = new Set(ofType('code_interpreter_call').map(call => call.container_id))
   if (result.codeSessions === undefined) setCount(result, 'codeSessions', containers.size)

@@ -4,14 +4,16 @@ import type { Served, Usage, UsageCounts } from './usage.ts'
 /** The usage of two requests together. */
 export function addUsage(before: Usage | undefined, more: Usage): Usage {
   if (!before) return more
-  const { served: first, otherModels: firstModels, reportedCostNanoUsd: firstCost, ...counts } = before
-  const { served, otherModels, reportedCostNanoUsd: cost, ...moreCounts } = more
+  const { served: first, otherModels: firstModels, reportedCostNanoUsd: firstCost, routedModel, ...counts } = before
+  const { served, otherModels, reportedCostNanoUsd: cost, routedModel: moreModel, ...moreCounts } = more
   const sum: Usage = { ...counts }
   for (const key of Object.keys(moreCounts) as (keyof UsageCounts)[])
     sum[key] = (counts[key] ?? 0) + (moreCounts[key] ?? 0)
   const both = servedBoth(first, served)
   if (both) sum.served = both
   if (firstModels || otherModels) sum.otherModels = [...(firstModels ?? []), ...(otherModels ?? [])]
+  // Of two models none has the price of both: each request is priced before they are added up.
+  if (routedModel !== undefined && routedModel === moreModel) sum.routedModel = routedModel
   if (firstCost !== undefined && cost !== undefined) sum.reportedCostNanoUsd = firstCost + cost
   return sum
 }

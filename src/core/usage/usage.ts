@@ -12,6 +12,8 @@ export interface Usage extends UsageCounts {
    * fallback). They have the prices of their own models.
    */
   otherModels?: readonly ModelUsage[]
+  /** The model that answered where a router of the vendor chose it: its price comes on top of the router's fee. */
+  routedModel?: string
   /** What the upstream says that the call cost, in nano-dollars. Some hosts are believed: `Provider.reportsCost`. */
   reportedCostNanoUsd?: bigint
 }
@@ -48,6 +50,8 @@ export interface UsageCounts {
   cacheWriteTokens?: number
   /** Of `cacheWriteTokens`: written with a lifetime of one hour. */
   cacheWriteOneHourTokens?: number
+  /** Of `cacheWriteTokens`: written with a lifetime of twelve hours. */
+  cacheWriteTwelveHourTokens?: number
   /** Of the output: reasoning. */
   reasoningTokens?: number
   /** Of the input: audio, cached audio included. */
@@ -79,10 +83,16 @@ export interface UsageCounts {
   pages?: number
   /** Searches of the web by the vendor's tool. */
   webSearches?: number
+  /** Searches of the web by the tool's predecessor, which OpenAI bills by another list (`web_search_preview`). */
+  webSearchPreviews?: number
   /** 1 = the answer was grounded by the vendor's search. */
   groundedPrompts?: number
   /** Search queries of a grounded answer. */
   groundingQueries?: number
+  /** 1 = the answer was grounded by Google's maps. */
+  mapsPrompts?: number
+  /** Queries of maps of such an answer; at least 1. */
+  mapsQueries?: number
   /** Searches of files by the vendor's tool. */
   fileSearches?: number
   /** Containers, or calls, of the vendor's tool that runs code. */

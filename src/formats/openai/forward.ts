@@ -102,6 +102,7 @@ function forwardSmall(bytes: Uint8Array, { publicModel, shape, client }: Reading
   return {
     body: text.slice(0, name.from) + value + text.slice(name.to),
     usage: readChunkUsage(answer),
+    answeredModel: answer.model,
   }
 }
 

@@ -423,3 +423,10 @@ test.each(['event: ping\ndata: {}\n\n', 'event: ping\ndata: {"type":"ping"}\n\n'
     expect(run(relayOf(), cut(ping + whole + ping))).toBe(`: ping\n\n${whole}`)
   },
 )
+
+test('which model answered is read where the client sees the public name, also after a chunk without a name', () => {
+  const relay = relayOf({ publicModel: 'router' })
+  const filters = chunk({ model: '', choices: [] })
+  expect(run(relay, cut(filters + whole))).not.toContain('"model":"up-2026"')
+  expect(relay.answeredModel).toBe('up-2026')
+})

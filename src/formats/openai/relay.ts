@@ -79,6 +79,11 @@ export class OpenaiRelay implements StreamRelay {
   /** The same as this upstream writes it; empty until seen. */
   #upstreamModel = ''
 
+  get answeredModel(): string | undefined {
+    const model = this.#upstreamModel === '' ? undefined : objectIn(`{${this.#upstreamModel}}`)?.model
+    return typeof model === 'string' ? model : undefined
+  }
+
   constructor(options: RelayOptions) {
     this.errorEvent = options.errorEvent
     this.#showUsage = options.showUsage

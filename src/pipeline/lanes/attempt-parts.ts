@@ -17,6 +17,8 @@ import { exactText } from '../../lib/json/exact-json.ts'
 export interface WholeAnswer {
   readonly body: Uint8Array | string
   readonly usage: Usage | undefined
+  /** The upstream's name of the model that answered; absent = not read, or recorded already. */
+  readonly answeredModel?: string | undefined
   /** Absent = JSON. */
   readonly contentType?: string
 }

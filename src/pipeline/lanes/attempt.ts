@@ -292,7 +292,7 @@ function translatedAttempt(call: Call, stream: TranslatedStream, target: Target)
     answer(bytes) {
       const { events, state } = readAnswer(adapter, bytes)
       // Recorded first: it is billed also when a policy refuses the answer.
-      recordUsage(call, state.usage)
+      recordUsage(call, state.usage, state.answeredModel)
       return { body: encodeAnswer(stream, events), usage: state.usage }
     },
     relay: () => new TranslatedRelay(stream),

@@ -18,6 +18,7 @@ export class AnswerState {
   received = false
   steps = 0
   usage: Usage | undefined
+  answeredModel: string | undefined
   failure: GatewayError | undefined
   contentEvents = 0
   contentCharacters = 0
@@ -56,6 +57,7 @@ export class AnswerState {
     switch (event.type) {
       case 'start':
         this.#usageAtStart = event.usage
+        this.answeredModel = event.model
         return
       case 'usage':
         this.usage = event.usage
@@ -173,6 +175,9 @@ export class TranslatedRelay implements StreamRelay {
   }
   get steps(): number {
     return this.#state.steps
+  }
+  get answeredModel(): string | undefined {
+    return this.#state.answeredModel
   }
   get complete(): boolean {
     return this.#holdsEnd || this.#state.complete

@@ -49,6 +49,10 @@ export abstract class WrappedRelay implements StreamRelay {
     return this.relay.usage
   }
 
+  get answeredModel(): string | undefined {
+    return this.relay.answeredModel
+  }
+
   get contentEvents(): number {
     return this.relay.contentEvents
   }

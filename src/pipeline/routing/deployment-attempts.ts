@@ -182,7 +182,7 @@ export class DeploymentAttempts implements AttemptListener {
 
   #reply(control: CallControl, deployment: Deployment, answer: WholeAnswer): Reply {
     const { call } = control
-    recordUsage(call, answer.usage)
+    recordUsage(call, answer.usage, answer.answeredModel)
     noteWholeAnswer(call, answer.body, answer.usage)
     this.#used(control, call)
     const nowMs = this.#parts.clock.monotonicMs()

@@ -219,3 +219,19 @@ test('without an attempt nothing is owed', () => {
   oweRequest(call, true)
   expect([call.owed, call.attempt]).toEqual([[], undefined])
 })
+
+test('what a router of the vendor chose is owed with its name: of a whole answer and of a stream', () => {
+  const routed = (given: Given, answeredModel?: string) => {
+    const call = callOf(given)
+    Object.assign(call.attempt!, {
+      deployment: { target: { options: {} }, info: {}, prices: { input: 1n, isFee: true } },
+    })
+    recordUsage(call, tokens(9, 5), answeredModel)
+    oweRequest(call, true)
+    return call.owed[0]!.usage!.routedModel
+  }
+  const relay = { complete: true, contentCharacters: 4, contentEvents: 1, answeredModel: 'of-the-stream' }
+  expect(routed({ answerCharacters: 4 }, 'chosen')).toBe('chosen')
+  expect(routed({ stream: true, relay })).toBe('of-the-stream')
+  expect(routed({ answerCharacters: 4 })).toBeUndefined()
+})

@@ -8,8 +8,10 @@ import { withServed } from './served-tier.ts'
 import { estimatedUsage, noteUnusableAnswer, plausibleUsage, sentInput } from './usage-estimate.ts'
 
 /** Records the upstream's report of the present request; undefined = none yet. */
-export function recordUsage(call: Call, usage: Usage | undefined): void {
-  if (usage) recordReport(call.attempt!, usage)
+export function recordUsage(call: Call, usage: Usage | undefined, answeredModel?: string): void {
+  const attempt = call.attempt! as Attempt
+  if (answeredModel !== undefined) attempt.answeredModel = answeredModel
+  if (usage) recordReport(attempt, usage)
 }
 
 function recordReport(attempt: Attempt, usage: Usage): void {
@@ -41,9 +43,16 @@ export function oweRequest(call: RunningCall, isSent: boolean): void {
   attempt.isSent = isSent
   completeUsage(call, attempt)
   if (!isOwed(attempt)) return
-  if (attempt.usage) attempt.usage = withServed(call, attempt, attempt.usage)
+  if (attempt.usage) attempt.usage = withRouted(attempt, withServed(call, attempt, attempt.usage))
   attempt.countedTokens = tokensOf(call, attempt)
   call.owed = [...call.owed, attempt]
+}
+
+/** With the model that a router of the vendor chose. */
+function withRouted({ deployment, answeredModel, relay }: Attempt, usage: Usage): Usage {
+  if (!deployment?.prices?.isFee) return usage
+  const routedModel = answeredModel ?? relay?.answeredModel
+  return routedModel ? { ...usage, routedModel } : usage
 }
 
 function completeUsage(call: Call, attempt: Attempt): void {

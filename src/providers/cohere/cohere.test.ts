@@ -420,7 +420,7 @@ describe('embeddings', () => {
       [0.5, 1],
       [0, -1],
     ])
-    expect(result.usage).toEqual({ inputTokens: 10, outputTokens: 0 })
+    expect(result.usage).toEqual({ inputTokens: 10, outputTokens: 0, inputImageTokens: 4 })
     for (const body of [null, {}, { embeddings: { float: [[1]] } }, { embeddings: { int8: [[1], [2]] } }])
       expect(() => read(body)).toThrow('one embedding for each')
   })

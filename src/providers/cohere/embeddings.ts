@@ -59,5 +59,6 @@ function embedUsage(meta: Json | undefined): EmbeddingsResult['usage'] {
   const billed = (meta?.billed_units ?? {}) as Json
   const images = cohereUsage({ tokens: { input_tokens: billed.image_tokens } })?.inputTokens ?? 0
   const texts = cohereUsage(meta)?.inputTokens ?? 0
-  return { inputTokens: texts + images, outputTokens: 0 }
+  const usage: EmbeddingsResult['usage'] = { inputTokens: texts + images, outputTokens: 0 }
+  return images > 0 ? { ...usage, inputImageTokens: images } : usage
 }

@@ -46,7 +46,8 @@ function answer(bytes: Uint8Array, publicModel: string): ForwardedAnswer {
   if (status === 'failed') throw failureOfBody({ error: body.get('error') }).withUsage(usage)
   if (status !== 'completed' && status !== 'incomplete') throw brokenAnswer("the upstream's answer is not finished")
   const changes: Edit[] = body.get('model') === publicModel ? [] : [{ set: 'model', json: JSON.stringify(publicModel) }]
-  return { body: editedAnswer(body, changes), usage }
+  const model = body.get('model')
+  return { body: editedAnswer(body, changes), usage, ...(typeof model === 'string' && { answeredModel: model }) }
 }
 
 /** `answer` throws `upstream-broken` for what is no response, and the upstream's own error for one that failed. */

@@ -38,6 +38,7 @@ export class ResponsesRelay extends EventRelay {
   #sequence = -1
   /** The response as last seen whole. */
   #response: Json | undefined
+  answeredModel: string | undefined
 
   constructor(publicModel: string, previousId: unknown) {
     super()
@@ -99,6 +100,7 @@ export class ResponsesRelay extends EventRelay {
     if (!isObject(body.response))
       throw new GatewayError('upstream-broken', `the upstream's event ${type} has no \`response\``)
     const { response } = body
+    if (typeof response.model === 'string') this.answeredModel = response.model
     response.model = this.#publicModel
     if (typeof this.#previousId === 'string') response.previous_response_id = this.#previousId
     this.#response = response
