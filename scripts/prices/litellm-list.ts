@@ -10,9 +10,8 @@ type Entry = Readonly<Record<string, unknown>>
 
 /** Ways of calling that the gateway does not have. */
 const otherModes = /^(?:video_generation|realtime|evaluation|search|ocr|decisions|extraction|guardrail|vector_store)$/
-/** Rows for a commitment, for a region of Bedrock, or for one size and quality of a picture. */
-const partialRow =
-  /\d-month-commitment|^bedrock\/[a-z-]+-\d\/|^(?:\d+-x-\d+|hd|standard|low|medium|high|auto)\/|\/\d+-x-\d+\//
+/** Rows for a commitment, or for one size and quality of a picture. */
+const partialRow = /\d-month-commitment|^(?:\d+-x-\d+|hd|standard|low|medium|high|auto)\/|\/\d+-x-\d+\//
 
 /** Every model of a provider of ours that the gateway can call and the list has a price of. */
 export function readLiteLLMList(list: Readonly<Record<string, Entry>>): PriceList {

@@ -1,6 +1,7 @@
 /**
  * Makes one list of three. A price that two lists agree on is taken; so is one that a single list has. Where lists
- * differ and no two agree, the file of decisions says which one is right, and without a decision the price is unknown.
+ * differ and no two agree, the file of decisions says which one is right. Where nothing says it, the dearest price
+ * holds, and is marked, if the lists differ by less than a half; else the price is unknown.
  */
 import type { PriceUnit } from '../../src/config/prices/list-prices.ts'
 import { tidy } from './flat.ts'
@@ -20,7 +21,7 @@ export interface Decision {
   readonly models: readonly string[]
   /** Paths of prices; absent = all on which the lists differ. */
   readonly paths?: readonly string[]
-  /** The list that is right, or null: none is known to be. Absent = `set` says it all. */
+  /** The list that is right, or null: none is known to be, as without a decision. Absent = `set` says it all. */
   readonly take?: ListName | null
   /** Prices by path that no list has right. */
   readonly set?: FlatPrices
@@ -46,6 +47,8 @@ export interface MergedModel extends ListedModel {
   readonly lists: readonly ListName[]
   /** Prices of variants that the vendor has and no list does, by variant. */
   readonly unknown?: Unknown
+  /** Paths on which lists differ, and nothing says which one is right: the dearest price holds. */
+  readonly disputed?: readonly string[]
 }
 
 type Unknown = Readonly<Record<string, readonly PriceUnit[]>>
@@ -74,20 +77,26 @@ export function mergeLists(lists: Lists, decisions: readonly Decision[]): Merged
         return found ? [[list, { ...found, prices: withVendorsEdges(provider, found.prices) }]] : []
       })
       const judge = (path: string) => decisions.find(one => decides(one, provider, model, path))
-      const voted = mergedPrices(withOneTiering(votes), judge, (path, values, decision, open) =>
-        differences.push({ provider, model, path, values, ...(decision && { decision }), open }),
-      )
-      const decided = { ...voted, ...setPrices(decisions, provider, model) }
-      const prices = withVendorsRules(provider, model, decided)
+      const disputed: string[] = []
+      const set = setPrices(decisions, provider, model)
+      const given = set.requestAtMost === undefined ? votes : withoutRequests(votes)
+      const voted = mergedPrices(withOneTiering(given), judge, (path, values, { decision, open, isDearest }) => {
+        differences.push({ provider, model, path, values, ...(decision && { decision }), open })
+        if (isDearest) disputed.push(path)
+      })
+      const prices = withVendorsRules(provider, model, { ...voted, ...set })
       // A model without any price is kept where that is known not to be known.
       const isJudged = decisions.some(one => one.provider === provider && one.models.includes(model))
       const isDisputed = differences.some(one => one.provider === provider && one.model === model)
       if (Object.keys(prices).length === 0 && !isJudged && !isDisputed) continue
+      const all = completed(withoutRepeats(prices))
+      const marked = disputed.filter(path => all.prices[path] !== undefined)
       merged.set(model, {
-        ...completed(withoutRepeats(prices)),
+        ...all,
         facts: mergedFacts(votes),
         ...wholeOf(votes),
         lists: votes.map(([list]) => list),
+        ...(marked.length > 0 && { disputed: marked }),
       })
     }
     models.set(provider, merged)
@@ -122,7 +131,36 @@ const setPrices = (decisions: readonly Decision[], ofProvider: string, model: st
     ...decisions.map(({ provider, models, set }) => (provider === ofProvider && models.includes(model) ? set : {})),
   ) as FlatPrices
 
-type Note = (path: string, values: Difference['values'], decision: Decision | undefined, open: boolean) => void
+/** `requestAtMost` stands for the price of a call that lists state as one of several. */
+const withoutRequests = (votes: Votes): Votes =>
+  votes.map(
+    ([
+      list,
+      {
+        prices: { request: _, ...prices },
+        ...model
+      },
+    ]) => [list, { ...model, prices }],
+  )
+
+interface Judgement {
+  readonly decision: Decision | undefined
+  readonly open: boolean
+  /** The dearest price was taken. */
+  readonly isDearest: boolean
+}
+
+type Note = (path: string, values: Difference['values'], judgement: Judgement) => void
+
+/** Lists that differ by this factor or more have different things in mind. */
+const disputeFactorMax = 1.5
+
+/** The dearest of prices that differ by less than a half; undefined = they differ by more. */
+function dearestOf(given: readonly (readonly [ListName, number])[]): readonly [ListName, number] | undefined {
+  const dearest = given.reduce((one, other) => (other[1] > one[1] ? other : one))
+  const cheapest = Math.min(...given.map(([, price]) => price))
+  return dearest[1] < cheapest * disputeFactorMax ? dearest : undefined
+}
 
 function mergedPrices(votes: Votes, judge: (path: string) => Decision | undefined, note: Note): FlatPrices {
   const merged: FlatPrices = {}
@@ -141,8 +179,11 @@ function mergedPrices(votes: Votes, judge: (path: string) => Decision | undefine
     }
     const [first] = given
     const decided = decision && given.find(([list]) => list === decision.take)
-    const taken = decision ? decided : (agreed ?? (differs ? undefined : first))
-    if (differs) note(path, Object.fromEntries(given), decision, !decision && !agreed)
+    const isUnjudged = differs && (decision ? decision.take === null : !agreed)
+    const dearest = isUnjudged ? dearestOf(given) : undefined
+    const taken = dearest ?? (decision ? decided : (agreed ?? (differs ? undefined : first)))
+    const open = !decision && !agreed && !dearest
+    if (differs) note(path, Object.fromEntries(given), { decision, open, isDearest: dearest !== undefined })
     if (taken) merged[path] = tidy(taken[1])
     else unknown.add(path)
   }

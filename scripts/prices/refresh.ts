@@ -2,6 +2,8 @@
  * Makes src/config/prices/prices.json of three public price lists, with tests/data/price-lists.json, what the lists say
  * where they are compared with it, and docs/priced-models.md: `npm run prices`. Differences that need a decision are
  * written to standard error, and so are prices out of all proportion; until decisions.json has one, they are unknown.
+ * With `--again` the lists are read in the versions and on the day of the present prices.json: what changes then, rules
+ * and decisions have changed.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,14 +12,18 @@ import { coveragePage } from './coverage.ts'
 import { mergeLists } from './merge.ts'
 import type { Decision } from './merge.ts'
 import { withoutImplausible } from './plausibility.ts'
+import type { PriceListFile } from '../../src/config/prices/price-list.ts'
 import { fallbackProviders } from './provider-names.ts'
 import { readSources } from './sources.ts'
 import { asText } from './write.ts'
 
 const root = join(import.meta.dirname, '../..')
-const today = new Date().toISOString().slice(0, 10)
+const listFile = 'src/config/prices/prices.json'
+const isAgain = process.argv.includes('--again')
+const present = isAgain ? (JSON.parse(readFileSync(join(root, listFile), 'utf8')) as PriceListFile) : undefined
+const today = present?.version ?? new Date().toISOString().slice(0, 10)
 const decisions = JSON.parse(readFileSync(join(import.meta.dirname, 'decisions.json'), 'utf8')) as Decision[]
-const { lists, sources } = readSources(today)
+const { lists, sources } = readSources(today, present?.sources)
 const isDecided = (provider: string, model: string): boolean =>
   decisions.some(one => one.provider === provider && one.models.includes(model))
 const { merged, implausible } = withoutImplausible(mergeLists(lists, decisions), isDecided)
@@ -28,7 +34,7 @@ const head = {
   fallbacks: fallbackProviders,
 }
 const written = [
-  ['src/config/prices/prices.json', asText(head, merged)],
+  [listFile, asText(head, merged)],
   ['tests/data/price-lists.json', comparedText(lists, sources)],
   ['docs/priced-models.md', coveragePage(lists, merged, sources)],
 ] as const

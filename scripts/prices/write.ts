@@ -22,7 +22,7 @@ function rowsOf(models: ReadonlyMap<string, MergedModel>): ListedRow[] {
   return [...rows.values()].map(({ names, rest }) => [names.join(' '), rest])
 }
 
-function rowOf({ prices, whole, facts = {}, lists, unknown }: MergedModel): ListedRow[1] {
+function rowOf({ prices, whole, facts = {}, lists, unknown, disputed }: MergedModel): ListedRow[1] {
   const listed: ListedPrices = { ...withShortVariants(withUnknown(listedPrices(prices), unknown)), ...whole }
   return {
     ...(facts.contextWindow !== undefined &&
@@ -32,6 +32,7 @@ function rowOf({ prices, whole, facts = {}, lists, unknown }: MergedModel): List
     ...(facts.mode !== undefined && facts.mode !== 'chat' && { mode: facts.mode }),
     ...flagText(facts),
     lists: lists.map(list => listNames.indexOf(list)).join(''),
+    ...(disputed && { disputed: disputed.join(' ') }),
     prices: listed,
   }
 }

@@ -2,6 +2,7 @@ import { builtInEntry } from '../config/prices/catalogue.ts'
 import { builtInList } from '../config/prices/price-list.ts'
 import { priceRows } from '../config/prices/price-rows.ts'
 import type { PriceRow } from '../config/prices/price-rows.ts'
+import { mergedEntry } from '../config/prices/merged-lists.ts'
 import type { OperatorList } from '../config/prices/operator-list.ts'
 import type { Prices } from '../core/usage/prices.ts'
 import type { Command } from './command.ts'
@@ -60,7 +61,8 @@ export function differencesOf(list: OperatorList): PriceDifference[] {
   const differences: PriceDifference[] = []
   for (const [provider, rows] of Object.entries(builtInList().providers))
     for (const name of rows.flatMap(([names]) => names.split(' '))) {
-      const other = list.find(provider, [name])?.prices
+      const found = list.find(provider, [name])
+      const other = found && mergedEntry(found, null).prices
       if (!other) continue
       differences.push(...modelDifferences(`${provider}/${name}`, builtInEntry(provider, name)?.prices ?? {}, other))
     }

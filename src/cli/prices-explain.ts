@@ -1,6 +1,8 @@
 import { openSettings } from '../config/settings-source.ts'
 import { catalogueModel } from '../config/models/catalogue-model.ts'
 import { catalogueEntry, priceListVersion } from '../config/prices/catalogue.ts'
+import type { CatalogueEntry } from '../config/prices/catalogue.ts'
+import { placeOf } from '../config/prices/place-names.ts'
 import { builtInModels } from '../config/prices/price-list.ts'
 import { priceRows } from '../config/prices/price-rows.ts'
 import type { Deployment } from '../core/deployment.ts'
@@ -42,8 +44,9 @@ function explained(deployment: Deployment) {
   const { prices, priceSource, info, mode, modelName, target } = deployment
   const model = typeof info.base_model === 'string' ? info.base_model : target.model
   const split = splitModel(model)
+  const place = placeOf(target.provider.name, target.options)
   const entry =
-    catalogueEntry(target.provider.name, model) ??
+    catalogueEntry(target.provider.name, model, place) ??
     (split.provider === undefined ? undefined : catalogueEntry(split.provider, split.model))
   return {
     name: modelName,
@@ -53,8 +56,19 @@ function explained(deployment: Deployment) {
     price_list: priceListVersion(),
     row: entry ? `${entry.provider}/${entry.name}` : null,
     lists: entry?.lists ?? [],
+    place: place ?? null,
     place_percent: prices?.regionPercent ?? {},
-    prices: prices ? priceRows(prices) : [],
+    prices: prices ? priceRows(prices).map(({ path, ...row }) => ({ ...row, ...originOf(path, entry) })) : [],
+  }
+}
+
+/** Whose price it is, and whether public lists differ on it: the dearest holds then. */
+function originOf(path: string, entry: CatalogueEntry | undefined) {
+  const isOfOperator = entry?.ofOperator.has(path) ?? false
+  const builtIn = entry?.lists.slice(entry.ofOperator.size > 0 ? 1 : 0).join(', ') ?? ''
+  return {
+    list: isOfOperator ? entry!.lists[0]! : builtIn,
+    disputed: entry?.disputed.has(path) ?? false,
   }
 }
 
@@ -66,8 +80,14 @@ function asText(one: Explained): string {
     ...(places.length > 0 ? [`places, of the prices of tokens: ${places.join(', ')}`] : []),
   ]
   if (one.prices.length === 0) return [...head, 'no price is known: calls cost null'].join('\n')
-  const rows = one.prices.map(row => [row.unit, dollarsText(row), row.when])
-  return [...head, table(['WHAT', 'PRICE', 'WHEN'], rows)].join('\n')
+  const isListed = one.price_source !== 'config'
+  const rows = one.prices.map(row => [
+    row.unit,
+    dollarsText(row),
+    row.when,
+    ...(isListed ? [`${row.list}${row.disputed ? ' (lists differ: the dearest holds)' : ''}`] : []),
+  ])
+  return [...head, table(['WHAT', 'PRICE', 'WHEN', ...(isListed ? ['LIST'] : [])], rows)].join('\n')
 }
 
 function sourceText({ price_source: source, price_list: version, row, lists }: Explained): string {

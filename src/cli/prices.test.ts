@@ -30,9 +30,9 @@ test('explain shows every price with what it holds for, and the lists it is from
   const { code, out } = await run('explain', 'openai/gpt-5.5')
   expect(code).toBe(0)
   expect(out).toContain('row openai/gpt-5.5, of genai-prices, model-prices, litellm')
-  expect(out).toMatch(/^input +\$5\.00 for a million$/m)
-  expect(out).toMatch(/^output +\$75\.00 for a million +priority$/m)
-  expect(out).toMatch(/^input +\$10\.00 for a million +from 272,001 input tokens$/m)
+  expect(out).toMatch(/^input +\$5\.00 for a million +genai-prices, model-prices, litellm$/m)
+  expect(out).toMatch(/^output +\$75\.00 for a million +priority +genai-prices, model-prices, litellm$/m)
+  expect(out).toMatch(/^input +\$10\.00 for a million +from 272,001 input tokens +genai-prices, .+ litellm$/m)
   const json = JSON.parse((await run('explain', 'gpt-5.5', '--json')).out) as { price_source: string }[]
   expect(json[0]).toMatchObject({ upstream: 'openai/gpt-5.5', price_source: 'catalogue', row: 'openai/gpt-5.5' })
 })
@@ -73,6 +73,21 @@ test('diff shows on what a list differs from the built-in one', async () => {
   const config = file('config.yaml', 'prices: { source: prices.json }\n')
   expect((await run('diff', '--config', config)).out).toBe(out)
   expect((await run('diff')).code).toBe(2)
+})
+
+test('update writes the list where there is none, and over a damaged one', async () => {
+  const from = file('from.json', list)
+  const config = file('config.yaml', 'prices: { source: prices.json }\n')
+  const target = join(folder, 'prices.json')
+  for (const present of [undefined, '{"damaged', '[]', '']) {
+    if (present !== undefined) writeFileSync(target, present)
+    expect((await run('update', '--from', from, '--config', config)).code).toBe(0)
+    expect(readFileSync(target, 'utf8')).toBe(list)
+    writeFileSync(target, list)
+  }
+  writeFileSync(target, '{"damaged')
+  const failed = await run('explain', 'openai/gpt-5.5', '--config', config)
+  expect([failed.code, failed.error]).toEqual([1, expect.stringContaining('`modelgate prices update` brings a list')])
 })
 
 test('update writes the list where the configuration reads it, or nothing', async () => {

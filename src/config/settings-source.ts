@@ -88,6 +88,8 @@ interface SourceOptions {
   readonly readFile?: ConfigReader | undefined
   /** How often servers on this machine are looked for. */
   readonly discoverEveryMs?: number
+  /** As in `SettingsInput`. */
+  readonly readsPriceList?: boolean
 }
 
 const readHere: ConfigReader = async (text, options) => (await import('./reading/parse.ts')).readConfig(text, options)
@@ -173,6 +175,7 @@ class FileSource implements SettingsSource {
       providers,
       discovered: this.#discovered,
       downloadedPrices: settings => this.#prices.downloaded(settings),
+      readsPriceList: this.#options.readsPriceList,
       secrets,
       leavesOut,
     })

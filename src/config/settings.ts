@@ -80,6 +80,8 @@ export interface SettingsInput {
   readonly downloadedPrices?: ((settings: PriceSettings) => OperatorList | undefined) | undefined
   /** true = broken entries of the model list are left out, where the file does not want to be strict. */
   readonly leavesOut?: boolean | undefined
+  /** false = the list of `prices` is not read: it may be missing or damaged. */
+  readonly readsPriceList?: boolean | undefined
   /** Models of servers on this machine; used only without a model list. */
   readonly discovered?: readonly DiscoveredModel[] | undefined
 }
@@ -170,9 +172,9 @@ function buildAll(input: SettingsInput): SettingsReading {
 /** The price list of `prices`; one at an address is only there once it was brought. */
 function operatorPrices(
   { prices }: Config,
-  { file, downloadedPrices }: SettingsInput,
+  { file, downloadedPrices, readsPriceList = true }: SettingsInput,
 ): { readonly list?: OperatorList | undefined; readonly mistake?: string; readonly warning?: string } {
-  if (!prices) return {}
+  if (!prices || !readsPriceList) return {}
   if (isAddress(prices.source)) {
     const list = downloadedPrices?.(prices)
     return list ? { list } : { warning: 'is read when the gateway runs; the built-in prices hold until it was' }
@@ -180,7 +182,7 @@ function operatorPrices(
   try {
     return { list: readListFile(prices, file) }
   } catch (error) {
-    return { mistake: (error as Error).message }
+    return { mistake: `${(error as Error).message}; \`modelgate prices update\` brings a list` }
   }
 }
 

@@ -317,7 +317,7 @@ function compilePlainRates(prices: Prices): readonly PlainRates[] | null {
         fromInputTokens,
         input: Number(input),
         output: Number(output),
-        request: Number(one.request ?? 0n),
+        request: Number(one.request ?? one.requestAtMost ?? 0n),
       })
     }
   return rates.length === 0 ? null : rates
@@ -363,15 +363,15 @@ function reachable(prices: Prices, input: number | null): Prices[] {
 /** Tokens and other units are billed beside each other; where tokens have no price, the others alone. */
 function costAt(prices: Prices, { input, output, demand }: Bounded): bigint | null {
   const { images, characters, unknownUnits } = demand
-  // The request does not say how many of these units there will be.
-  if (unknownUnits) return null
+  // The request does not say how many of these units there will be; `requestAtMost` has them in it.
+  if (unknownUnits && prices.requestAtMost === undefined) return null
   if (prices.searchUnit !== undefined || (characters > 0 && prices.audioSecond !== undefined)) return null
   const hasUnits = (images > 0 && prices.image !== undefined) || (characters > 0 && prices.character !== undefined)
   const hasTokens = prices.input !== undefined || prices.output !== undefined
   const tokens = hasUnits && !hasTokens ? 0n : tokenCost(prices, input, output)
   if (tokens === null) return null
   const units = hasUnits ? BigInt(images) * (prices.image ?? 0n) + BigInt(characters) * (prices.character ?? 0n) : 0n
-  return scaled(units + tokens + (prices.request ?? 0n))
+  return scaled(units + tokens + (prices.request ?? prices.requestAtMost ?? 0n))
 }
 
 function tokenCost(prices: Prices, input: number | null, output: number | null): bigint | null {

@@ -82,7 +82,7 @@ function costInNumbers(usage: Usage, prices: Prices): bigint | undefined {
     return undefined
   if (usage.inputImageTokens || usage.outputImageTokens || usage.inputVideoTokens || usage.outputVideoTokens)
     return undefined
-  if (hasMediaUnits(usage) || hasToolUnits(usage) || prices.request) return undefined
+  if (hasMediaUnits(usage) || hasToolUnits(usage) || hasRequestPrice(prices)) return undefined
   if (usage.reasoningTokens && (prices.reasoning !== undefined || prices.unknown)) return undefined
   // Embedding models have no output price and no output tokens.
   if (prices.input === undefined || (prices.output === undefined && usage.outputTokens > 0)) return undefined
@@ -91,6 +91,8 @@ function costInNumbers(usage: Usage, prices: Prices): bigint | undefined {
   const rest = total % 1e6
   return BigInt((total - rest) / 1e6 + (rest >= 500_000 ? 1 : 0))
 }
+
+const hasRequestPrice = ({ request, requestAtMost }: Prices): boolean => Boolean(request ?? requestAtMost)
 
 /** true = something was used that is not counted in tokens, or may be billed instead of them. */
 function hasMediaUnits(usage: UsageCounts): boolean {
@@ -125,6 +127,7 @@ function amountOf(usage: Usage, prices: Prices, percent: bigint): bigint | null 
   const tools = toolCost(usage, prices)
   if (!tools.known) return null
   if (isFree(prices)) return tools.total * 100n
+  if (prices.request === undefined && prices.requestAtMost !== undefined) return null
   const tokens = tokenCost(usage, prices)
   const units = mediaCost(usage, prices)
   // Vendors may report several units and bill by one: tokens where these have a price, else images, seconds and so on.
@@ -136,7 +139,8 @@ function amountOf(usage: Usage, prices: Prices, percent: bigint): bigint | null 
 
 /** Tokens have the price 0 and nothing else has a price: the model is free, also where other units are reported. */
 export function isFree(prices: Prices): boolean {
-  const { input, output, image, character, audioSecond, videoSecond, page, searchUnit, request } = prices
+  const { input, output, image, character, audioSecond, videoSecond, page, searchUnit } = prices
+  const request = prices.request ?? prices.requestAtMost
   const others = image ?? character ?? audioSecond ?? videoSecond ?? page ?? searchUnit ?? request
   return input === 0n && output === 0n && others === undefined
 }

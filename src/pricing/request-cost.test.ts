@@ -23,6 +23,12 @@ test('a host that is believed says what a call cost; of others it is no price', 
   expect(costOf(reported, { prices: null })).toEqual({ nanoUsd: null, source: 'none' })
 })
 
+test('what only the vendor knows of a cost is reserved, and unknown until it tells', () => {
+  const bounded: Prices = { ...prices, requestAtMost: 22_000_000_000_000n }
+  expect(costOf(reported, { reportsCost: true, prices: bounded })).toEqual({ nanoUsd: 77n, source: 'upstream' })
+  expect(costOf({ inputTokens: 10, outputTokens: 10 }, { reportsCost: true, prices: bounded }).nanoUsd).toBeNull()
+})
+
 test('a request that used nothing that has a price is none that lacks one', () => {
   expect(usesAnything({ inputTokens: 0, outputTokens: 0 })).toBe(false)
   expect(usesAnything({ inputTokens: 1, outputTokens: 0 })).toBe(true)

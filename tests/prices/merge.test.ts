@@ -46,6 +46,33 @@ test('a dispute without a majority needs a decision; until then the model has no
   })
 })
 
+test('where lists differ by less than a half and nothing decides, the dearest price holds and is marked', () => {
+  const mergedModel = (given: readonly (FlatPrices | undefined)[], decisions: readonly Decision[] = []) => {
+    const [genai, modelPrices, litellm] = given
+    const lists = { 'genai-prices': listOf(genai), 'model-prices': listOf(modelPrices), litellm: listOf(litellm) }
+    return mergeLists(lists, decisions).models.get('openai')!.get('m')!
+  }
+  const dispute = [plain, undefined, { input: 1.49, output: 2 }] as const
+  expect(merged(dispute)).toEqual({ prices: { input: 1.49, output: 2 }, open: 0 })
+  expect(mergedModel(dispute).disputed).toEqual(['input'])
+  const unknown = { provider: 'openai', models: ['m'], because: 'no page says which', take: null } as const
+  expect(mergedModel(dispute, [unknown])).toMatchObject({ prices: { input: 1.49, output: 2 }, disputed: ['input'] })
+  // By a half or more, or decided: not.
+  expect(merged([plain, undefined, { input: 1.5, output: 2 }])).toEqual({ prices: {}, open: 1 })
+  expect(mergedModel(dispute, [{ ...unknown, take: 'genai-prices' }])).toMatchObject({ prices: plain })
+  expect(mergedModel(dispute, [{ ...unknown, take: 'genai-prices' }]).disputed).toBeUndefined()
+  expect(mergedModel([plain, plain, { input: 1.4, output: 2 }]).disputed).toBeUndefined()
+})
+
+test('the most that a call costs stands for prices of a call that lists choose among', () => {
+  const set = { provider: 'openai', models: ['m'], because: 'three sizes', set: { requestAtMost: 0.014 } }
+  const prices = { ...plain, request: 0.005 }
+  expect(merged([prices, undefined, { ...plain, request: 0.012 }], [set])).toEqual({
+    prices: { ...plain, requestAtMost: 0.014 },
+    open: 0,
+  })
+})
+
 test('what a dearer variant lacks is unknown, and what a cheaper one lacks has the standard price', () => {
   const standard = { input: 2, output: 8, cacheRead: 0.2, cacheWrite: 2.5, cacheWriteOneHour: 4 }
   const variant = (name: string, prices: FlatPrices) =>

@@ -1,6 +1,7 @@
 /** What the gateway reads of an answer, on both of its lanes, and what it makes of it. */
 import { requestCost } from '../../src/pricing/request-cost.ts'
 import { catalogPrices } from '../../src/config/prices/prices.ts'
+import { placeOf } from '../../src/config/prices/place-names.ts'
 import { pricesInPlace } from '../../src/config/prices/place-premiums.ts'
 import type { ChatEvent } from '../../src/core/hub/chat.ts'
 import type { Deployment } from '../../src/core/deployment.ts'
@@ -62,7 +63,8 @@ export function costOfBill(bill: Bill, usage: Usage): RequestCost {
   const body = JsonBody.read(Buffer.from(JSON.stringify(asked)))
   const served = withServed({ body }, { dropped: [], answeredTier, deployment: undefined }, usage)
   const target = targetFor(bill)
-  const listed = { prices: catalogPrices(bill.provider, bill.model), priceSource: 'catalogue' as const }
+  const place = placeOf(bill.provider, target.options)
+  const listed = { prices: catalogPrices(bill.provider, bill.model, place), priceSource: 'catalogue' as const }
   const deployment = { ...listed, target, prices: pricesInPlace(listed, target) } as unknown as Deployment
   const atMs = Date.parse(at)
   const { model: answeredModel } = bill.answer

@@ -5,13 +5,14 @@ import { anthropicBills } from './bills-anthropic.ts'
 import { googleBills } from './bills-google.ts'
 import { openaiBills } from './bills-openai.ts'
 import { otherBills } from './bills-others.ts'
+import { placeBills } from './bills-places.ts'
 import { serviceBills } from './bills-services.ts'
 import { costOfBill, usageOnLanes } from './read-answer.ts'
 
-const bills = [...openaiBills, ...anthropicBills, ...googleBills, ...otherBills, ...serviceBills]
+const bills = [...openaiBills, ...anthropicBills, ...googleBills, ...otherBills, ...serviceBills, ...placeBills]
 
 test('there are bills of eight vendors, and unknown ones among them', () => {
-  expect(bills.length).toBeGreaterThanOrEqual(110)
+  expect(bills.length).toBeGreaterThanOrEqual(135)
   expect(new Set(bills.map(bill => bill.provider)).size).toBeGreaterThanOrEqual(8)
   expect(bills.filter(bill => bill.lines === null).length).toBeGreaterThanOrEqual(10)
 })

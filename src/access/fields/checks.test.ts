@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { z } from 'zod'
 import { keyRecordFields } from '../../core/tenancy/field-tables.ts'
 import { iso } from './answers.ts'
-import { changesOf, keyName, moment, without, writtenFields } from './checks.ts'
+import { changesOf, keyName, moment, writtenFields } from './checks.ts'
 import { dollars, dollarsOf } from './money.ts'
 import { spendingProblem } from './spending.ts'
 
@@ -38,8 +38,8 @@ describe('what a request sends', () => {
     }
     expect(changes({ model_max_budget }).modelMaxBudget).toEqual({
       a: { maxBudgetNanoUsd: 1_000_000_000n, budgetDuration: '1d' },
-      b: { maxBudgetNanoUsd: 2_000_000_000n, budgetDuration: null },
-      c: { maxBudgetNanoUsd: 500_000_000n, budgetDuration: null },
+      b: { maxBudgetNanoUsd: 2_000_000_000n, budgetDuration: null, form: 'max_budget' },
+      c: { maxBudgetNanoUsd: 500_000_000n, budgetDuration: null, form: 'amount' },
       d: { maxBudgetNanoUsd: 3_000_000_000n, budgetDuration: null },
     })
     for (const wrong of [{}, { budget_limit: null }, { budget_limit: 1, time_period: 'never' }, null, -1])
@@ -50,12 +50,6 @@ describe('what a request sends', () => {
     expect(changes({})).toEqual({})
     expect(changes({ rpm_limit: 0, models: null })).toEqual({ requestsPerMinute: 0, models: [] })
     expect(changes({ temp_budget_increase: null })).toEqual({ budgetIncreaseNanoUsd: null, budgetIncreaseReason: null })
-  })
-
-  test('fields without a meaning may ask for nothing', () => {
-    const is = (value: unknown) => without('send none').safeParse(value).success
-    expect([undefined, null, false, 0, '', [], {}].map(is)).toEqual(Array(7).fill(true))
-    expect([true, 1, 'a', [0], { a: 1 }].map(is)).toEqual(Array(5).fill(false))
   })
 
   test('moments are dates of the calendar', () => {

@@ -12,6 +12,7 @@ import { namedModel, readAddress } from '../checks/entry-checks.ts'
 import { identityOf } from './deployment-ids.ts'
 import type { Environment } from '../environment.ts'
 import { modelFacts, tokenLimits } from './model-facts.ts'
+import { placeOf } from '../prices/place-names.ts'
 import { pricesInPlace } from '../prices/place-premiums.ts'
 import { isReadPriceKey } from '../prices/read-price-keys.ts'
 import type { ProxySettings } from './proxies.ts'
@@ -75,7 +76,8 @@ export function buildDeployment(
     }
   const { baseUrl, apiVersion = ofAzure(provider, context.environment) } = readAddress(given)
   const declared = { ...entry.model_info, ...pick(params, Object.keys(params).filter(isReadPriceKey)) }
-  const facts = modelFacts({ modelName: publicName(entry), model, provider: provider.name }, declared)
+  const place = placeOf(provider.name, cloud.options ?? {})
+  const facts = modelFacts({ modelName: publicName(entry), model, provider: provider.name, place }, declared)
   const target: Target = {
     provider: speakingFor(provider, entry.model_info?.mode),
     model,

@@ -4,6 +4,7 @@ import type { Deployment, ModelMode, ModelProfile } from '../../core/deployment.
 import { capabilitiesOf, flags } from './capabilities.ts'
 import type { Capabilities, Flag } from './capabilities.ts'
 import { catalogueEntry } from '../prices/catalogue.ts'
+import { placeOf } from '../prices/place-names.ts'
 import { pricesInPlace } from '../prices/place-premiums.ts'
 import { catalogPrices, resolvePrices } from '../prices/prices.ts'
 import { splitModel } from '../../providers/index.ts'
@@ -27,6 +28,8 @@ interface NamedModel {
   /** The name at the upstream. */
   readonly model: string
   readonly provider: string
+  /** Where its calls are computed, as of `placeOf`. */
+  readonly place?: string | undefined
 }
 
 type Facts = Pick<Deployment, 'mode' | 'prices' | 'priceSource' | 'info' | 'validatesSchemas' | 'responsesOnly'> & {
@@ -47,7 +50,7 @@ const unknown = Object.freeze({
  * For a pattern such as `vendor/*` only declarations count. `base_model` is the name to look up where the upstream has
  * a name of its own.
  */
-export function modelFacts({ modelName, model, provider }: NamedModel, declared: DeclaredInfo): Facts {
+export function modelFacts({ modelName, model, provider, place }: NamedModel, declared: DeclaredInfo): Facts {
   const profile = modelProfile(modelName, model, provider, declared)
   const abilities = {
     profile,
@@ -61,7 +64,7 @@ export function modelFacts({ modelName, model, provider }: NamedModel, declared:
     return { mode, ...abilities, ...resolvePrices(declared, null, pricedAs(mode)), info: declared }
   }
   const { mode: familyMode, ...family } = capabilitiesOf(lookedUp.model)
-  const { mode: listedMode, ...listed } = catalogueEntry(lookedUp.provider, lookedUp.model)?.capabilities ?? {}
+  const { mode: listedMode, ...listed } = catalogueEntry(lookedUp.provider, lookedUp.model, place)?.capabilities ?? {}
   const mode = declared.mode ?? modeOf(listedMode, familyMode)
   const { context_window: window } = listed
   const known = {
@@ -74,7 +77,7 @@ export function modelFacts({ modelName, model, provider }: NamedModel, declared:
   return {
     mode,
     ...abilities,
-    ...resolvePrices(declared, catalogPrices(lookedUp.provider, lookedUp.model), pricedAs(mode)),
+    ...resolvePrices(declared, catalogPrices(lookedUp.provider, lookedUp.model, place), pricedAs(mode)),
     // The mode stays as declared: pipeline/lanes/attempt.ts refuses calls only because of a declared mode.
     info: { ...unknown, ...modalities(mode, known), ...known },
   }
@@ -151,8 +154,9 @@ const positive = (value: unknown): number | undefined => (typeof value === 'numb
 
 /** A model matched by a pattern, with its own prices, abilities and profile. */
 export function concreteModel(pattern: Deployment, modelName: string, model: string): Deployment {
-  const { provider } = pattern.target
-  const facts = modelFacts({ modelName, model, provider: provider.name }, pattern.info as DeclaredInfo)
+  const { provider, options } = pattern.target
+  const named = { modelName, model, provider: provider.name, place: placeOf(provider.name, options) }
+  const facts = modelFacts(named, pattern.info as DeclaredInfo)
   const target = { ...pattern.target, model, limits: tokenLimits(facts.info) }
   return { ...pattern, ...facts, prices: pricesInPlace(facts, target), target }
 }

@@ -2,11 +2,14 @@
 import type { Prices } from '../../core/usage/prices.ts'
 import { flags } from '../models/capabilities.ts'
 import type { Capabilities } from '../models/capabilities.ts'
+import { isRouter } from './litellm-names.ts'
 import { builtInList, builtInModels } from './price-list.ts'
 import type { ListedEntry } from './price-list.ts'
-import { pricesOf } from './list-prices.ts'
-import { listNames } from './model-names.ts'
-import type { OperatorList } from './operator-list.ts'
+import { priceUnits, pricesOf } from './list-prices.ts'
+import { agreesWith, mergedEntry } from './merged-lists.ts'
+import type { OperatorEntry, OperatorList } from './operator-list.ts'
+import { scaledTokens } from './place-premiums.ts'
+import { lacksPremium, namesInPlace, neighboursOf } from './place-names.ts'
 
 /** What the catalogue has of a model, and where it was found. */
 export interface CatalogueEntry {
@@ -18,8 +21,12 @@ export interface CatalogueEntry {
   readonly provider: string
   /** The model's name at that provider. */
   readonly name: string
-  /** The public lists that have it. */
+  /** The public lists that have it, and before them that of the operator. */
   readonly lists: readonly string[]
+  /** Paths of prices (`input variants.flex.output`) on which lists differ: the dearest holds. */
+  readonly disputed: ReadonlySet<string>
+  /** Paths of the prices that are the operator's list's; all others are the built-in one's. */
+  readonly ofOperator: ReadonlySet<string>
 }
 
 /** The list of the operator that is in force in this process, over the built-in one. */
@@ -35,36 +42,105 @@ export const operatorListInForce = (): OperatorList | undefined => operatorList
 
 /**
  * undefined = the catalogue does not have the model. Takes microseconds, once for each deployment, never during a call
- * (the first lookup of all reads the list).
+ * (the first lookup of all reads the list). `place` = where calls are computed (`placeOf`). The operator's list wins
+ * price by price; where it only repeats the built-in price without a place, rows that are closer to the place win.
  */
-export function catalogueEntry(provider: string, model: string): CatalogueEntry | undefined {
-  const own = operatorList?.find(provider, listNames(model))
-  const builtIn = builtInEntry(provider, model)
-  if (!own) return builtIn
+export function catalogueEntry(provider: string, model: string, place?: string): CatalogueEntry | undefined {
+  const groups = namesInPlace(model, place)
+  const builtIn = builtInFound(provider, model, place)
+  const own = operatorList && firstIn(groups, names => operatorList!.find(provider, names))
+  const found = own ? overBuiltIn({ provider, model }, own, builtIn) : builtIn?.entry
+  if (!found?.prices || !lacksPremium(model, found.name, place)) return found
+  return { ...found, prices: scaledTokens(found.prices, regionalPercent) }
+}
+
+/** In percent of the global price. */
+const regionalPercent = 110n
+
+/** What was found, and how far it is from the place: the group of `namesInPlace`. */
+interface Found<Entry> {
+  readonly entry: Entry
+  readonly distance: number
+}
+
+function firstIn<Entry>(
+  groups: readonly (readonly string[])[],
+  find: (names: readonly string[]) => Entry | undefined,
+): Found<Entry> | undefined {
+  for (const [distance, names] of groups.entries()) {
+    const entry = find(names)
+    if (entry !== undefined) return { entry, distance }
+  }
+  return undefined
+}
+
+function overBuiltIn(
+  { provider, model }: { readonly provider: string; readonly model: string },
+  own: Found<OperatorEntry>,
+  builtIn: Found<CatalogueEntry> | undefined,
+): CatalogueEntry {
+  const { entry } = own
+  const capabilities = { ...builtIn?.entry.capabilities, ...entry.capabilities }
+  // The operator's list repeats the price without a place, which is not the price here.
+  const isCloser = builtIn !== undefined && builtIn.distance < own.distance
+  if (isCloser && agreesWith(entry, builtInEntry(provider, model)?.prices ?? null))
+    return { ...builtIn.entry, capabilities }
+  const { prices, ofOperator } = mergedEntry(entry, builtIn?.entry.prices ?? null)
   return {
-    ...builtIn,
     provider,
-    name: own.name,
-    prices: own.prices ?? builtIn?.prices ?? null,
-    capabilities: { ...builtIn?.capabilities, ...own.capabilities },
-    lists: own.prices ? [operatorList!.source] : (builtIn?.lists ?? []),
+    name: entry.name,
+    prices: prices && isRouter(provider, model) ? { ...prices, isFee: true } : prices,
+    capabilities,
+    lists: [...(ofOperator.size > 0 ? [operatorList!.source] : []), ...(builtIn?.entry.lists ?? [])],
+    disputed: new Set([...(builtIn?.entry.disputed ?? [])].filter(path => !ofOperator.has(path))),
+    ofOperator,
   }
 }
 
 /** The entry of the built-in list; undefined = it does not have the model. */
-export function builtInEntry(provider: string, model: string): CatalogueEntry | undefined {
-  const { fallbacks, sources } = builtInList()
-  const names = listNames(model)
+export const builtInEntry = (provider: string, model: string): CatalogueEntry | undefined =>
+  builtInFound(provider, model, undefined)?.entry
+
+function builtInFound(provider: string, model: string, place: string | undefined): Found<CatalogueEntry> | undefined {
+  const { fallbacks } = builtInList()
+  const groups = namesInPlace(model, place)
   for (const listed of [provider, ...(Object.hasOwn(fallbacks, provider) ? fallbacks[provider]! : [])]) {
     const models = builtInModels(listed)
-    const name = names.find(one => models.has(one))
-    if (name === undefined) continue
-    const entry = models.get(name)!
-    const lists = [...entry.lists].map(index => sources[Number(index)]!.name)
-    return { prices: pricesOf(entry.prices), capabilities: capabilitiesOf(entry), provider: listed, name, lists }
+    const found = firstIn(groups, names => names.find(one => models.has(one)))
+    if (!found) continue
+    const { entry: name, distance } = found
+    const isFar = distance === groups.length - 1
+    const [dearest] = isFar ? dearestOf(neighboursOf(models.keys(), model, place), models) : []
+    if (dearest === undefined) return { distance, entry: entryOf(listed, name, models.get(name)!) }
+    const neighbour = models.get(dearest)!
+    const disputed = new Set(pathsOf(neighbour))
+    return { distance: distance - 0.5, entry: { ...entryOf(listed, dearest, neighbour), disputed } }
   }
   return undefined
 }
+
+/** By the price of input and output together. */
+function dearestOf(names: readonly string[], models: ReadonlyMap<string, ListedEntry>): readonly string[] {
+  const price = (name: string) => (models.get(name)!.prices.input ?? 0) + (models.get(name)!.prices.output ?? 0)
+  return names.toSorted((one, other) => price(other) - price(one))
+}
+
+/** The standard prices, of which the region that no list has may have others. */
+const pathsOf = ({ prices }: ListedEntry): readonly string[] => priceUnits.filter(unit => prices[unit] !== undefined)
+
+function entryOf(provider: string, name: string, entry: ListedEntry): CatalogueEntry {
+  return {
+    prices: pricesOf(entry.prices),
+    capabilities: capabilitiesOf(entry),
+    provider,
+    name,
+    lists: [...entry.lists].map(index => builtInList().sources[Number(index)]!.name),
+    disputed: new Set(entry.disputed?.split(' ')),
+    ofOperator: noPaths,
+  }
+}
+
+const noPaths: ReadonlySet<string> = new Set()
 
 function capabilitiesOf({ window, in: input, out: output, mode, can = '' }: ListedEntry): Capabilities {
   const has: Record<string, unknown> = {}

@@ -13,7 +13,9 @@ const isStandard = ({ variant, fromInputTokens }: ListedPrice): boolean =>
 function remaining(listed: Prices | null, terms: readonly ListedPrice[]): Prices {
   if (!listed) return {}
   if (!terms.some(term => isStandard(term) && (term.unit === 'input' || term.unit === 'output'))) return listed
-  const kept = priceUnits.filter(unit => !isTokenUnit(unit) || unit === 'input' || unit === 'output')
+  const kept = priceUnits.filter(
+    unit => (!isTokenUnit(unit) && unit !== 'requestAtMost') || unit === 'input' || unit === 'output',
+  )
   const units = kept.flatMap(unit => (listed[unit] === undefined ? [] : [[unit, listed[unit]] as const]))
   const { audioSecondsMin, regionPercent } = listed
   return {

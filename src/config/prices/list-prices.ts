@@ -30,6 +30,7 @@ export const unitScales = {
   page: 'one',
   searchUnit: 'one',
   request: 'one',
+  requestAtMost: 'one',
   webSearch: 'one',
   webSearchPreview: 'one',
   groundedPrompt: 'one',

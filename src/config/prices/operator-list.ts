@@ -1,15 +1,13 @@
 /**
  * A price list of the operator in the shape of LiteLLM's `model_prices_and_context_window.json`: an object of entries
- * by the name of their model. Its models win over those of the built-in list.
+ * by the name of their model. Its prices win over those of the built-in list, one by one.
  */
 import { createHash, createPublicKey, verify } from 'node:crypto'
-import type { Prices } from '../../core/usage/prices.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { flags } from '../models/capabilities.ts'
 import type { Capabilities } from '../models/capabilities.ts'
-import { billedTerms, withUnknownTerms } from './billed-terms.ts'
-import { givenOver } from './given-prices.ts'
-import { isListedAs, isRouter, listedModes, nameOfKey } from './litellm-names.ts'
+import { billedTerms } from './billed-terms.ts'
+import { isListedAs, listedModes, nameOfKey } from './litellm-names.ts'
 import { isReadPriceKey, readPriceKeys } from './read-price-keys.ts'
 import type { ReadPrices } from './read-price-keys.ts'
 
@@ -26,7 +24,8 @@ export interface ListPins {
 
 /** What the list has of one model. */
 export interface OperatorEntry {
-  readonly prices: Prices | null
+  /** What it says of prices, by itself: another list may have more. */
+  readonly read: ReadPrices
   readonly capabilities: Capabilities
   /** The key of the entry. */
   readonly name: string
@@ -132,17 +131,11 @@ function readEntry(key: string, entry: Entry, provider: string, name: string): O
   const mode = listedModes[String(entry.mode ?? 'chat')]
   const groundsPrompts = (provider === 'gemini' || provider === 'vertex_ai') && name.includes('gemini')
   const read = readPriceKeys(entry, { mode, groundsPrompts })
-  const terms = billedTerms(read.terms)
   return {
     name: key,
-    prices: terms.length === 0 ? null : pricesOfTerms({ ...read, terms }, provider, name),
+    read: { ...read, terms: billedTerms(read.terms) },
     capabilities: capabilitiesOf(entry, mode),
   }
-}
-
-function pricesOfTerms(read: ReadPrices, provider: string, name: string): Prices {
-  const prices = withUnknownTerms(givenOver(null, read), read.terms)
-  return isRouter(provider, name) ? { ...prices, isFee: true } : prices
 }
 
 function capabilitiesOf(entry: Entry, mode: string | undefined): Capabilities {

@@ -23,10 +23,14 @@ interface Premium {
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '')
 
-/** Without a location a project's calls go to the default one, which is a region; keys without a project are global. */
+/**
+ * The location decides, with any host: private endpoints have names or addresses of their own. Without a location a
+ * project's calls go to the default one, which is a region; keys without a project are global.
+ */
 function isVertexRegion({ baseUrl, options }: PlacedTarget): boolean {
-  if (hostOf(baseUrl) !== 'aiplatform.googleapis.com') return hostOf(baseUrl).endsWith('googleapis.com')
-  return options.vertex_project !== undefined && options.vertex_location !== 'global'
+  if (options.vertex_location !== undefined) return options.vertex_location !== 'global'
+  if (options.vertex_project !== undefined) return true
+  return hostOf(baseUrl) !== 'aiplatform.googleapis.com' && hostOf(baseUrl).endsWith('googleapis.com')
 }
 
 const premiums: readonly Premium[] = [
@@ -91,7 +95,8 @@ const tokenNames: ReadonlySet<string> = new Set<keyof Prices>([
   'reasoning',
 ])
 
-function scaledTokens(prices: Prices, percent: bigint): Prices {
+/** Prices of tokens times so many percent, in every tier, variant, hour and from every date on. */
+export function scaledTokens(prices: Prices, percent: bigint): Prices {
   const scaled = Object.entries(prices).map(([name, value]) => [
     name,
     tokenNames.has(name) ? ((value as bigint) * percent + 50n) / 100n : scaledSets(name, value, percent),

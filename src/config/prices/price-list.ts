@@ -29,6 +29,8 @@ export interface ListedEntry {
   readonly can?: string
   /** The lists that have the model, by their index in `sources`. */
   readonly lists: string
+  /** Paths of prices (`input variants.flex.output`) on which the lists differ: the dearest holds. */
+  readonly disputed?: string
   readonly prices: ListedPrices
 }
 

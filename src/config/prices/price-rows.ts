@@ -11,24 +11,28 @@ export interface PriceRow {
   readonly per: 'million' | 'one'
   /** What it holds for: empty = standard calls; else `flex`, `from 272,001 input tokens`, `on 2027-01-01`. */
   readonly when: string
+  /** As in `CatalogueEntry.disputed`; of prices of certain hours and dates that of the standard price. */
+  readonly path: string
 }
 
 /** All prices of a model, standard ones first. */
-export function priceRows(prices: Prices, when: readonly string[] = []): PriceRow[] {
+export function priceRows(prices: Prices, when: readonly string[] = [], scope = ''): PriceRow[] {
   const own = priceUnits.flatMap((unit): PriceRow[] => {
     const price = prices[unit]
     if (price === undefined) return []
     const per = unitScales[unit]
-    return [{ unit, dollars: Number(price) / (per === 'million' ? 1e9 : 1e15), per, when: when.join(', ') }]
+    const dollars = Number(price) / (per === 'million' ? 1e9 : 1e15)
+    return [{ unit, dollars, per, when: when.join(', '), path: `${scope}${unit}` }]
   })
-  const inner = (others: Prices, condition: string) => priceRows(others, [...when, condition])
+  const inner = (others: Prices, condition: string, part = '') =>
+    priceRows(others, [...when, condition], `${scope}${part}`)
   return [
     ...own,
     ...(prices.tiers ?? []).flatMap(({ fromInputTokens, prices: above }) =>
-      inner(above, `from ${fromInputTokens.toLocaleString('en-US')} input tokens`),
+      inner(above, `from ${fromInputTokens.toLocaleString('en-US')} input tokens`, `tiers.${fromInputTokens}.`),
     ),
     ...(prices.hours ?? []).flatMap(({ prices: then, ...hours }) => inner(then, hoursText(hours))),
-    ...Object.entries(prices.variants ?? {}).flatMap(([name, variant]) => inner(variant, name)),
+    ...Object.entries(prices.variants ?? {}).flatMap(([name, variant]) => inner(variant, name, `variants.${name}.`)),
     ...(prices.later ?? []).flatMap(({ fromMs, prices: then }) =>
       inner(then, `from ${new Date(fromMs).toISOString().slice(0, 10)} on`),
     ),

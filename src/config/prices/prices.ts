@@ -15,10 +15,10 @@ export interface ResolvedPrices {
   readonly priceSource: PriceSource
 }
 
-/** The list's prices; null = unknown model or unknown price. */
-export function catalogPrices(provider: string, model: string): Prices | null {
+/** The list's prices where calls are computed (`placeOf`); null = unknown model or unknown price. */
+export function catalogPrices(provider: string, model: string, place?: string): Prices | null {
   if (provider === 'local') return { input: 0n, output: 0n }
-  return catalogueEntry(provider, model)?.prices ?? null
+  return catalogueEntry(provider, model, place)?.prices ?? null
 }
 
 /** The prices of a deployment and their source. */

@@ -42,6 +42,11 @@ export interface UnitPrices {
   readonly searchUnit?: bigint
   /** A call, beside what it uses. */
   readonly request?: bigint
+  /**
+   * The most that a call costs beside what it uses, by what only the vendor knows: budgets reserve it, and a cost that
+   * the vendor does not report is unknown.
+   */
+  readonly requestAtMost?: bigint
   /** A search of the web by the vendor's tool. */
   readonly webSearch?: bigint
   /** A search of the web by the tool's predecessor (OpenAI `web_search_preview`). */
