@@ -122,6 +122,7 @@ export function assemble(assembling: AssemblyParts) {
     reportInternal: ({ cause }, { id, method, path }) =>
       logger.error('a request failed', { request_id: id, method, path, error: stackOf(cause) }),
     metricsRequireKey: () => current.settings.metricsRequireKey,
+    isTrustedProxy: address => current.settings.signIn.isTrustedProxy(address),
   })
   return {
     transport,

@@ -6,6 +6,8 @@ import type { Logger } from '../telemetry/log.ts'
 
 /** Kubernetes kills after 30 s; the remaining 10 s are for background runs and the ledger. */
 const drainMs = 20_000
+/** A request that a proxy sends at this moment on an idle connection is answered; without this it would be lost. */
+const drainIdleMs = 500
 /** Time for interrupted requests to send their error. */
 const interruptMs = 1000
 
@@ -15,7 +17,8 @@ interface StopParts extends Pick<ServeOptions, 'environment'> {
 }
 
 /**
- * Waits for load balancers (`MODELGATE_DRAIN_DELAY_MS`), drains open requests (`MODELGATE_DRAIN_MS`), then interrupts
+ * Waits for load balancers (`MODELGATE_DRAIN_DELAY_MS`), drains open requests (`MODELGATE_DRAIN_MS`) and idle
+ * connections (`MODELGATE_DRAIN_IDLE_MS`), then interrupts
  * and closes the remaining ones. Returns the number of requests that were interrupted.
  */
 export async function stopServing(
@@ -29,7 +32,7 @@ export async function stopServing(
     drain_ms: limitMs,
   })
   await Bun.sleep(Number(environment.MODELGATE_DRAIN_DELAY_MS || 0))
-  const ended = server.stop()
+  const ended = server.stop(Number(environment.MODELGATE_DRAIN_IDLE_MS || drainIdleMs))
   const done = await Promise.race([ended.then(() => true), Bun.sleep(limitMs).then(() => false)])
   if (done) return 0
   const { busy } = server.clients()

@@ -96,7 +96,7 @@ function checkEnvironment(environment: CommandInput['environment']): void {
   const level = nonEmpty(environment.MODELGATE_LOG_LEVEL)
   if (level !== undefined && !logLevels.includes(level))
     throw new UsageError(`MODELGATE_LOG_LEVEL must be one of ${logLevels.join(', ')}; got '${level}'`)
-  for (const name of ['MODELGATE_DRAIN_DELAY_MS', 'MODELGATE_DRAIN_MS']) {
+  for (const name of ['MODELGATE_DRAIN_DELAY_MS', 'MODELGATE_DRAIN_MS', 'MODELGATE_DRAIN_IDLE_MS']) {
     const value = nonEmpty(environment[name])
     if (value !== undefined && !/^\d{1,9}$/.test(value))
       throw new UsageError(`${name} must be a whole number of milliseconds; got '${value}'`)

@@ -27,6 +27,7 @@ export function internalRequest(parts: RequestParts): IncomingRequest {
     owner: '',
     body: new BytesBody(bytes),
     clientAddress: client.clientAddress,
+    peerAddress: client.clientAddress,
     get left() {
       return client.left
     },

@@ -4,6 +4,7 @@ import { GatewayError } from './errors.ts'
 
 /** Who waits for an answer. */
 export interface Client {
+  /** Its own, where the proxies in front are trusted to tell it (`trusted_proxies`); else that of its connection. */
   readonly clientAddress: string
   readonly left: boolean
   /**
@@ -57,6 +58,8 @@ export interface RequestBody {
 
 /** A request after routing. Paths are matched once, on one parsed form. */
 export interface HttpRequest extends Client {
+  /** The address of the connection: of the client, or of the last proxy. */
+  readonly peerAddress: string
   readonly headers: RequestHeaders
   readonly body: RequestBody
   readonly method: string
@@ -84,6 +87,8 @@ export function isSafeId(id: string): boolean {
 
 /** A request from the wire, before and while it is routed. */
 export interface IncomingRequest extends HttpRequest {
+  /** Replaced by the router where a trusted proxy names another. */
+  clientAddress: string
   /** Without the prefix below which the gateway is served (`SERVER_ROOT_PATH`), once the router has it. */
   path: string
   /** Set when the endpoint is found. */

@@ -39,8 +39,8 @@ const door = createRequestRouter({
   metricsRequireKey: () => metricsRequireKey,
 })
 
-const request = (method: string, path: string, headers: Record<string, string> = {}, clientAddress = '10.1.2.3') =>
-  ({ method, path, headers: new Headers(headers), params: {}, clientAddress, id: 'id' }) as unknown as IncomingRequest
+const request = (method: string, path: string, headers: Record<string, string> = {}, peerAddress = '10.1.2.3') =>
+  ({ method, path, headers: new Headers(headers), params: {}, peerAddress, id: 'id' }) as unknown as IncomingRequest
 const ask = async (...asked: Parameters<typeof request>) => door.handle(request(...asked))
 
 test('HEAD is answered as GET, and needs a key wherever GET does', async () => {
@@ -95,8 +95,8 @@ test('pages of other origins cannot read metrics, neither the answer nor an erro
 })
 
 test('on loopback metrics are shown only for a loopback Host, unless a key is needed', async () => {
-  const status = async (host: string | undefined, clientAddress: string, key?: string) =>
-    (await ask('GET', '/metrics', { ...(host && { host }), ...(key && { 'x-api-key': key }) }, clientAddress)).status
+  const status = async (host: string | undefined, peerAddress: string, key?: string) =>
+    (await ask('GET', '/metrics', { ...(host && { host }), ...(key && { 'x-api-key': key }) }, peerAddress)).status
   for (const local of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) {
     for (const host of ['localhost', 'LOCALHOST:4000', '127.0.0.1:4000', '[::1]:4000', '[::1]', undefined])
       expect([local, host, await status(host, local)]).toEqual([local, host, 200])

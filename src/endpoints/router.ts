@@ -12,6 +12,7 @@ import { openaiErrorBody } from '../formats/openai/error.ts'
 import { scimErrorBody, scimMediaType } from './tenancy/scim/error-body.ts'
 import { EndpointTable } from './endpoint-table.ts'
 import type { Methods, LazyGroup } from './endpoint-table.ts'
+import { clientAddressOf } from './common/client-address.ts'
 import { handleIdempotent, isIdempotent } from './common/idempotency.ts'
 import { LateBody } from './common/late-body.ts'
 import { AdmittedHead } from './common/request-heads.ts'
@@ -30,6 +31,8 @@ interface RequestRouterParts {
   /** Called for internal errors, whose details the client does not see. */
   reportInternal(error: GatewayError, request: { method: string; path: string; id: string }): void
   metricsRequireKey(): boolean
+  /** true = a proxy of the operator's, whose `X-Forwarded-For` counts; absent = there is none. */
+  isTrustedProxy?(address: string): boolean
 }
 
 /** Answers requests, malformed ones, and clients beyond the limit of connections. */
@@ -45,14 +48,13 @@ export interface RequestRouter {
 /** The table's own rules say which endpoint answers. */
 export function createRequestRouter(parts: RequestRouterParts): RequestRouter {
   const door: RouterState = { parts, table: new EndpointTable(parts.endpoints, parts.lazyGroups) }
-  const { rootPath } = parts
   return {
     handle(request) {
-      if (rootPath !== undefined) request.path = pathBelow(rootPath, request.path)
+      passProxies(parts, request)
       return answer(door, request)
     },
     turnAway(request, error) {
-      if (rootPath !== undefined) request.path = pathBelow(rootPath, request.path)
+      passProxies(parts, request)
       return answerTurnedAway(door, request, error)
     },
     refuse: ({ status, message }) => ({ ...errorAnswer(new GatewayError('invalid-request', message)), status }),
@@ -62,6 +64,12 @@ export function createRequestRouter(parts: RequestRouterParts): RequestRouter {
 interface RouterState {
   readonly parts: RequestRouterParts
   readonly table: EndpointTable
+}
+
+/** Takes what proxies in front have added: a prefix of the path, and the address of the client. */
+function passProxies({ rootPath, isTrustedProxy }: RequestRouterParts, request: IncomingRequest): void {
+  if (rootPath !== undefined) request.path = pathBelow(rootPath, request.path)
+  if (isTrustedProxy?.(request.peerAddress)) request.clientAddress = clientAddressOf(request, isTrustedProxy)
 }
 
 function answer(door: RouterState, request: IncomingRequest): Answer | Promise<Answer> {

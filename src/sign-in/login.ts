@@ -20,7 +20,6 @@ import { asciiLower } from '../lib/text.ts'
 import type { Clock } from '../lib/clock.ts'
 import { LoginAttempts } from './login-attempts.ts'
 import type { AdmittedAttempt, LoginAttempt } from './login-attempts.ts'
-import { clientAddressOf } from './client-address.ts'
 import { normalPassword, passwordProblem } from './password-strength.ts'
 import { deviceCookie, knownDevice } from './device-cookie.ts'
 import type { RefusalRecord } from './refusal-record.ts'
@@ -100,10 +99,10 @@ class Gate {
 
 async function signInBy(login: Login, gate: Gate, parts: LoginParts): Promise<SignedIn> {
   const { installation } = parts
-  const { baseUrl, isTrustedProxy } = parts.settings()
+  const { baseUrl } = parts.settings()
   const { request } = login
   const account = login.account.trim().toLowerCase()
-  const clientAddress = clientAddressOf(request, isTrustedProxy)
+  const { clientAddress } = request
   const device = knownDevice(request, account, { sign: installation.sign, baseUrl })
   const admission = await gate.enter({ account, address: clientAddress, device })
   const proof = operatorProof(login, parts) ?? (await gate.checked(admission, () => userProof(login, admission, parts)))
@@ -121,9 +120,8 @@ async function signInBy(login: Login, gate: Gate, parts: LoginParts): Promise<Si
 
 async function claimLink({ token, password, request }: Claim, gate: Gate, parts: LoginParts): Promise<SignedIn> {
   const { passwords, hashing, tenancy, installation } = parts
-  const { baseUrl, isTrustedProxy } = parts.settings()
-  const address = clientAddressOf(request, isTrustedProxy)
-  const admission = await gate.enter({ account: undefined, address, device: undefined })
+  const { baseUrl } = parts.settings()
+  const admission = await gate.enter({ account: undefined, address: request.clientAddress, device: undefined })
   const link = await passwords.findLink(token)
   const user = link && (await tenancy.find('user', link.userId))
   if (!user || user.blocked) throw goneLink()
@@ -146,7 +144,7 @@ async function setPassword(change: PasswordChange, gate: Gate, parts: LoginParts
   if (!user) throw new GatewayError('not-found', 'there is no such user', { param: 'user_id' })
   checkPassword(password, user)
   if (current !== undefined) {
-    const clientAddress = clientAddressOf(request, parts.settings().isTrustedProxy)
+    const { clientAddress } = request
     // A stolen session must not be a way to guess the password.
     const admission = await gate.enter({ account: userId.toLowerCase(), address: clientAddress, device: undefined })
     const stored = () => passwords.passwordOf(userId)

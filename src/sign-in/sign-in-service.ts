@@ -5,7 +5,6 @@ import type { Caller } from '../core/caller.ts'
 import type { Session } from '../core/sign-in/session.ts'
 import type { SessionStore, SignInRequest, SignInService } from '../core/sign-in/sign-in.ts'
 import type { SignInSettings } from '../core/sign-in/sign-in-settings.ts'
-import { clientAddressOf } from './client-address.ts'
 import type { KeyDirectory } from '../core/tenancy/keys.ts'
 
 interface SignInParts {
@@ -31,7 +30,7 @@ export function createSignInService({ sessions, keys, settings, credentialOf }: 
   }
   return {
     async signIn({ userId, method, request }) {
-      const { baseUrl, sessionIdleMs, sessionLifetimeMs, isTrustedProxy } = settings()
+      const { baseUrl, sessionIdleMs, sessionLifetimeMs } = settings()
       const { headers } = request
       // First: it refuses plain http.
       sessionCookie('', headers, baseUrl)
@@ -41,7 +40,7 @@ export function createSignInService({ sessions, keys, settings, credentialOf }: 
         method,
         credential: userId === null ? credentialOf(method) : null,
         userAgent: headers.get('user-agent') ?? '',
-        clientAddress: clientAddressOf(request, isTrustedProxy),
+        clientAddress: request.clientAddress,
         idleMs: sessionIdleMs,
         lifetimeMs: sessionLifetimeMs,
       })

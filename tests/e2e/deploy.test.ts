@@ -65,6 +65,7 @@ interface Service {
   readonly image: string
   readonly environment?: Readonly<Record<string, string>>
   readonly volumes?: readonly string[]
+  readonly ports?: readonly string[]
   readonly command?: readonly string[]
   readonly read_only?: boolean
   readonly build?: { readonly context: string; readonly dockerfile: string }
@@ -72,11 +73,15 @@ interface Service {
 }
 
 test('compose.yaml: exact images, known variables, nothing open to the network, no secret in the file', () => {
-  const file = parse(deployed('compose.yaml')) as {
+  const file = parse(deployed('compose.yaml'), { merge: true }) as {
     services: Record<string, Service>
     volumes: Record<string, unknown>
   }
   const { gateway, postgres, redis } = file.services as Record<'gateway' | 'postgres' | 'redis', Service>
+  const { volumes: _one, ports: _first, ...alike } = gateway
+  const { volumes, ports, ...second } = file.services['gateway-2']!
+  expect([second, ports, volumes!.includes('data-2:/data')]).toEqual([alike, ['127.0.0.1:4001:4000'], true])
+  expect(gateway.environment).toHaveProperty('MODELGATE_ENCRYPTION_KEY')
   for (const { image } of [gateway, postgres, redis]) expect(image).toMatch(exactImage)
   expect(existsSync(resolve(root, 'deploy', gateway.build!.context, gateway.build!.dockerfile))).toBe(true)
   expect([gateway.read_only, Object.keys(gateway.depends_on!)]).toEqual([true, ['postgres', 'redis']])
@@ -111,7 +116,13 @@ test.skipIf(!has('nginx'))('nginx reads its file', () => {
   writeFileSync(config, `${own}client_body_temp_path ${folder}/body;\nproxy_temp_path ${folder}/proxy;\n${server}}\n`)
   const { exitCode, stderr } = Bun.spawnSync(['nginx', '-t', '-p', folder, '-c', config])
   expect([exitCode, stderr.toString()]).toEqual([0, expect.stringContaining('test is successful')])
-  for (const wanted of ['proxy_buffering off', 'proxy_next_upstream off']) expect(server).toContain(wanted)
+  for (const wanted of [
+    'proxy_buffering off',
+    'proxy_next_upstream error;',
+    'max_fails=0',
+    'X-Forwarded-For $remote_addr',
+  ])
+    expect(server).toContain(wanted)
 })
 
 test('the unit starts what exists with flags that are known, as a user without rights', () => {
@@ -121,7 +132,8 @@ test('the unit starts what exists with flags that are known, as a user without r
   expect(existsSync(join(root, file!))).toBe(true)
   expect(command).toBe(serve.name)
   expect(parseFlags(serve, rest).flags.config).toBe('/etc/modelgate/config.yaml')
-  for (const line of ['DynamicUser=yes', 'ProtectSystem=strict', 'NoNewPrivileges=yes'])
+  const hardening = ['DynamicUser=yes', 'ProtectSystem=strict', 'NoNewPrivileges=yes', 'LimitCORE=0', 'MemoryMax=2G']
+  for (const line of [...hardening, 'SystemCallFilter=@system-service', 'SystemCallFilter=~@privileged'])
     expect(unit).toContain(`\n${line}\n`)
   for (const [, name] of unit.matchAll(/^Environment=(\w+)=/gm)) expect(sources).toContain(name!)
 })

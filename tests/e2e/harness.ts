@@ -128,7 +128,12 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     masterKey: new Secret(masterKey),
     databaseUrl: store.databaseUrl ?? `sqlite:${databaseFile}`,
     redisUrl: store.redisUrl,
-    environment: { MODELGATE_LOG_LEVEL: 'off', MODELGATE_DRAIN_DELAY_MS: '0', ...options.environment },
+    environment: {
+      MODELGATE_LOG_LEVEL: 'off',
+      MODELGATE_DRAIN_DELAY_MS: '0',
+      MODELGATE_DRAIN_IDLE_MS: '0',
+      ...options.environment,
+    },
     rootPath: options.rootPath,
     journalSegmentBytes,
     ...(options.policies && { policies: options.policies }),

@@ -66,6 +66,7 @@ export async function startGatewayProcess(
         MODELGATE_LOG_LEVEL: 'off',
         MODELGATE_DRAIN_MS: '0',
         MODELGATE_DRAIN_DELAY_MS: '0',
+        MODELGATE_DRAIN_IDLE_MS: '0',
         ...environment,
       },
     })

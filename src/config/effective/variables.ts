@@ -78,6 +78,14 @@ const own: readonly Variable[] = [
     description: 'How many milliseconds open requests have after the port was closed on SIGTERM.',
     byDefault: 20_000,
   },
+  {
+    name: 'MODELGATE_DRAIN_IDLE_MS',
+    group: 'general',
+    description:
+      'How many milliseconds idle connections stay open after the port was closed on SIGTERM, so that a request ' +
+      'which a proxy is just sending on one is answered.',
+    byDefault: 500,
+  },
   { name: 'MODELGATE_DISCOVER', group: 'general', description: '0: no model servers are looked for on this machine.' },
   {
     name: 'MODELGATE_KEY_PEPPER',

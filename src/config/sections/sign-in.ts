@@ -34,8 +34,9 @@ export const signInKeys = settingKeys('sign-in', {
   trusted_proxies: {
     type: () => z.array(checkedText(z.string(), networkProblem)).max(1000),
     description:
-      "Addresses and networks of your own proxies, whose `X-Forwarded-For` names the client's address at a sign-in. " +
-      'Without it all browsers behind a proxy share the limit of failed sign-ins.',
+      "Addresses and networks of your own proxies, whose `X-Forwarded-For` names the client's address: in the log, " +
+      'the ledger, sessions and the audit log, and for the limit of failed sign-ins, which all browsers behind a ' +
+      'proxy share without it.',
     example: ['10.0.0.0/8'],
   },
 })

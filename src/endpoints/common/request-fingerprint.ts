@@ -78,6 +78,10 @@ export class FingerprintedRequest implements HttpRequest {
   get id(): string {
     return this.#request.id
   }
+  get peerAddress(): string {
+    return this.#request.peerAddress
+  }
+
   get clientAddress(): string {
     return this.#request.clientAddress
   }

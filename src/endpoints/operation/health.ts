@@ -86,9 +86,9 @@ export const metrics: Endpoint = {
 }
 
 /** Throws `forbidden` for a request from loopback whose `Host` is the name of another machine. */
-function checkHost({ clientAddress, headers }: HttpRequest): void {
+function checkHost({ peerAddress, headers }: HttpRequest): void {
   const host = headers.get('host')
-  if (!host || !isLoopback(clientAddress) || isLoopback(host.toLowerCase().replace(/:\d*$/, ''))) return
+  if (!host || !isLoopback(peerAddress) || isLoopback(host.toLowerCase().replace(/:\d*$/, ''))) return
   throw new GatewayError(
     'forbidden',
     'on loopback, metrics without a key are shown only under a loopback name; ask for http://localhost, or set ' +

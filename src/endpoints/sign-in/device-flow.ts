@@ -12,7 +12,6 @@ import { clientNetwork } from '../../lib/attempt-limit.ts'
 import { answerFixed, fixedContent } from '../openapi/fixed-content.ts'
 import type { FixedContent } from '../openapi/fixed-content.ts'
 import { constant, described, integer, json, listOf, named, nullable, shape, text } from '../openapi/schema.ts'
-import { clientAddressOf } from '../../sign-in/client-address.ts'
 import { gatewayAddress } from '../../sign-in/gateway-address.ts'
 import { attemptLimits, pollIntervalMs } from './common/attempt-limits.ts'
 import { oauthError, oauthErrorBody, readForm, uncached } from './common/oauth.ts'
@@ -124,7 +123,7 @@ export const deviceAuthorization: Endpoint = {
     failures: [400, 415, 429, 503],
   },
   async handle(request, services) {
-    const waitMs = attemptLimits(services).codes.take(clientNetwork(clientOf(request, services)))
+    const waitMs = attemptLimits(services).codes.take(clientNetwork(request.clientAddress))
     if (waitMs > 0) return tooOften(waitMs)
     // `client_id` and `scope` are read by no rule: every program may ask, and a person decides.
     await readForm(request)
@@ -135,7 +134,7 @@ export const deviceAuthorization: Endpoint = {
       deviceCodeHash: services.hashKey(deviceCode),
       userCode,
       client: clientName(request),
-      clientAddress: clientOf(request, services),
+      clientAddress: request.clientAddress,
       createdAtMs: nowMs,
       endMs: nowMs + codeLifetimeMs,
     })
@@ -151,10 +150,6 @@ export const deviceAuthorization: Endpoint = {
     return answerOf(deviceAuthorizationSchema, answer, 200, uncached)
   },
 }
-
-/** Behind a proxy of the operator's its clients are distinguished: one must not use up the tries of all. */
-const clientOf = (request: HttpRequest, { current }: Services): string =>
-  clientAddressOf(request, current.settings.signIn.isTrustedProxy)
 
 /** What the person who approves is shown. Signs that could deceive on a page or in a log are left out. */
 function clientName({ headers }: HttpRequest): string {
@@ -183,7 +178,7 @@ export const token: Endpoint = {
     failures: [400, 415, 429, 503],
   },
   async handle(request, services) {
-    const waitMs = attemptLimits(services).tokens.take(clientNetwork(clientOf(request, services)))
+    const waitMs = attemptLimits(services).tokens.take(clientNetwork(request.clientAddress))
     if (waitMs > 0) return tooOften(waitMs)
     const form = await readForm(request)
     const grant = form.get('grant_type')
@@ -300,7 +295,7 @@ export const revocation: Endpoint = {
     failures: [400, 415, 429, 503],
   },
   async handle(request, services) {
-    const waitMs = attemptLimits(services).tokens.take(clientNetwork(clientOf(request, services)))
+    const waitMs = attemptLimits(services).tokens.take(clientNetwork(request.clientAddress))
     if (waitMs > 0) return tooOften(waitMs)
     const text = (await readForm(request)).get('token')
     if (!text) return oauthError('invalid_request', 'token: is missing')

@@ -12,7 +12,6 @@ import { clientNetwork } from '../../lib/attempt-limit.ts'
 import { asciiLower } from '../../lib/text.ts'
 import { html } from '../../lib/html.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { clientAddressOf } from '../../sign-in/client-address.ts'
 import { readJsonAs } from '../common/checked-input.ts'
 import { json, named, shape, text } from '../openapi/schema.ts'
 import { attemptLimits } from './common/attempt-limits.ts'
@@ -48,7 +47,7 @@ function ask(email: string, request: HttpRequest, services: Services): void {
       'this gateway sends no mail (SMTP_HOST, PROXY_BASE_URL): ask an administrator for a link',
     )
   const limits = attemptLimits(services)
-  const network = clientNetwork(clientAddressOf(request, services.current.settings.signIn.isTrustedProxy))
+  const network = clientNetwork(request.clientAddress)
   const retryAfterMs = limits.resets.take(network)
   if (retryAfterMs > 0)
     throw new GatewayError('rate-limited', 'too many links were asked for from this address', { retryAfterMs })

@@ -7,7 +7,6 @@ import type { HttpRequest } from '../../core/request.ts'
 import type { User } from '../../core/tenancy/tenancy.ts'
 import { clientNetwork } from '../../lib/attempt-limit.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { clientAddressOf } from '../../sign-in/client-address.ts'
 import { gatewayAddress } from '../../sign-in/gateway-address.ts'
 import { readJsonAs } from '../common/checked-input.ts'
 import { json, named, nullable, shape, text } from '../openapi/schema.ts'
@@ -32,7 +31,7 @@ const gone = (): GatewayError =>
 /** The user of a link that may still be used. Throws `not-found`, and `rate-limited` after many that are none. */
 async function userOf(token: string, request: HttpRequest, services: Services): Promise<User> {
   const { links } = attemptLimits(services)
-  const network = clientNetwork(clientAddressOf(request, services.current.settings.signIn.isTrustedProxy))
+  const network = clientNetwork(request.clientAddress)
   const retryAfterMs = links.take(network)
   if (retryAfterMs > 0) throw new GatewayError('rate-limited', 'too many links were tried', { retryAfterMs })
   const link = await services.passwords.findLink(token.slice(0, tokenLengthMax))

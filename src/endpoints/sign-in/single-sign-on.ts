@@ -6,7 +6,6 @@ import type { HttpRequest } from '../../core/request.ts'
 import { html } from '../../lib/html.ts'
 import type { Html } from '../../lib/html.ts'
 import { clientNetwork } from '../../lib/attempt-limit.ts'
-import { clientAddressOf } from '../../sign-in/client-address.ts'
 import { attemptLimits } from './common/attempt-limits.ts'
 import { pageAnswer, refusalPage } from './pages/page.ts'
 
@@ -66,8 +65,8 @@ const callback: Endpoint = {
   },
   handle: (request, services) =>
     asPage(request, services, async () => {
-      const { singleSignOn, signIn, current } = services
-      const network = clientNetwork(clientAddressOf(request, current.settings.signIn.isTrustedProxy))
+      const { singleSignOn, signIn } = services
+      const network = clientNetwork(request.clientAddress)
       const named = singleSignOn.providers().find(({ name }) => name === request.params.provider)?.name ?? ''
       const { returns } = attemptLimits(services)
       // One provider that fails must not use up the attempts with another.

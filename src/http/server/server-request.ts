@@ -26,6 +26,7 @@ export class ServerRequest implements IncomingRequest {
   readonly incoming: IncomingBody
   readonly #connection: { readonly address: string }
   #id: string | undefined
+  #clientAddress: string | undefined
   #query: URLSearchParams | undefined
   #left = false
   #over = false
@@ -56,8 +57,17 @@ export class ServerRequest implements IncomingRequest {
     return (this.#query ??= new URLSearchParams(/\?.*/s.exec(this.headers.target)?.[0]))
   }
 
-  get clientAddress(): string {
+  get peerAddress(): string {
     return this.#connection.address
+  }
+
+  get clientAddress(): string {
+    return this.#clientAddress ?? this.#connection.address
+  }
+
+  /** Set by the router; see `IncomingRequest`. */
+  set clientAddress(address: string) {
+    this.#clientAddress = address
   }
 
   get left(): boolean {

@@ -63,8 +63,11 @@ export interface HttpServer {
   readonly connections: number
   /** Looks at every connection. */
   clients(): ClientCounts
-  /** Drains: takes no new connection or request; resolves when the last answer is sent. */
-  stop(): Promise<void>
+  /**
+   * Drains: takes no new connection; resolves when the last answer is sent. An idle connection stays open for `idleMs`
+   * more (default: 0), and is closed behind the answer to a request that comes meanwhile.
+   */
+  stop(idleMs?: number): Promise<void>
   /** Aborts the requests under way with `error`, which can still be sent to their clients. */
   interrupt(error: GatewayError): void
   /** Closes the connections that are left, at once. */
@@ -154,8 +157,8 @@ class Server implements HttpServer, ConnectionOwner {
     connection.close()
   }
 
-  stop(): Promise<void> {
-    return (this.#stop ??= this.#drain())
+  stop(idleMs = 0): Promise<void> {
+    return (this.#stop ??= this.#drain(idleMs))
   }
 
   interrupt(error: GatewayError): void {
@@ -166,11 +169,14 @@ class Server implements HttpServer, ConnectionOwner {
     for (const connection of this.#all()) connection.close()
   }
 
-  async #drain(): Promise<void> {
+  async #drain(idleMs: number): Promise<void> {
     this.stopping = true
     this.#listener.stop()
+    const ended = this.connections > 0 && new Promise<void>(resolve => (this.#stopped = resolve))
+    for (const connection of this.#all()) if (idleMs === 0 || !connection.idle) connection.endWhenIdle()
+    if (ended && idleMs > 0) await Promise.race([ended, Bun.sleep(idleMs)])
     for (const connection of this.#all()) connection.endWhenIdle()
-    if (this.connections > 0) await new Promise<void>(resolve => (this.#stopped = resolve))
+    await ended
   }
 
   #all(): OwnedConnection[] {

@@ -16,7 +16,6 @@ import type { Settings } from '../../core/settings.ts'
 import { signInActor } from '../../core/tenancy/actors.ts'
 import type { TenancyStore } from '../../core/tenancy/tenancy-store.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { clientAddressOf } from '../client-address.ts'
 import { returnPath } from '../return-path.ts'
 import { signInUser } from './accounts.ts'
 import { claimedIssuer, mappedIds, subjectsOf } from './claims.ts'
@@ -218,8 +217,8 @@ class SignOn implements SingleSignOn {
 
   /** A refusal stands also where its row cannot be written. */
   async #refused({ provider }: PendingSignIn, { message }: Error, browser: SignInBrowser): Promise<void> {
-    const userAgent = browser.headers.get('user-agent') ?? ''
-    const clientAddress = clientAddressOf(browser, this.#parts.settings().signIn.isTrustedProxy)
+    const { headers, clientAddress } = browser
+    const userAgent = headers.get('user-agent') ?? ''
     await this.#parts.returns.refused({ provider, reason: message, clientAddress, userAgent }).catch(() => {})
   }
 }

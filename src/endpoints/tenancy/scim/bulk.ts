@@ -234,6 +234,7 @@ function partOf(whole: HttpRequest, { one, path, id, data }: Part): HttpRequest 
   const ifMatch = one.version ?? null
   return {
     clientAddress: whole.clientAddress,
+    peerAddress: whole.peerAddress,
     get left() {
       return whole.left
     },

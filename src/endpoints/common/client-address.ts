@@ -1,6 +1,6 @@
 /** Whose request it is, where proxies of the operator's stand in front. */
 import { isIP } from 'node:net'
-import type { SignInRequest } from '../core/sign-in/sign-in.ts'
+import type { HttpRequest } from '../../core/request.ts'
 
 const hopsMax = 20
 
@@ -9,12 +9,12 @@ const hopsMax = 20
  * Without a trusted proxy the header counts for nothing: clients write it.
  */
 export function clientAddressOf(
-  { headers, clientAddress }: SignInRequest,
+  { headers, peerAddress }: Pick<HttpRequest, 'headers' | 'peerAddress'>,
   isTrustedProxy: (address: string) => boolean,
 ): string {
-  if (!isTrustedProxy(clientAddress)) return clientAddress
+  if (!isTrustedProxy(peerAddress)) return peerAddress
   const hops = (headers.get('x-forwarded-for') ?? '').split(',').slice(-hopsMax)
-  let client = clientAddress
+  let client = peerAddress
   for (const hop of hops.reverse()) {
     const address = bareAddress(hop.trim())
     if (isIP(address) === 0) break
