@@ -5,6 +5,7 @@ import { nanoUsd } from '../../access/imports/litellm-rows.ts'
 import type { LitellmRow } from '../../access/imports/litellm-rows.ts'
 import { decodeRecord, encodeSettlement } from '../ledger/journal/ledger-record.ts'
 import type { LedgerDatabase } from '../ledger/ledger-database.ts'
+import { foldSums } from '../ledger/sums/pending-sums.ts'
 import type { ImportCount } from './litellm-import.ts'
 
 const batchRows = 500
@@ -34,17 +35,16 @@ export async function importLitellmCalls({ source, ledger, fromMs, progress }: C
     if (last === undefined) break
     const calls = rows.flatMap(row => callOf(row) ?? [])
     dropped += rows.length - calls.length
-    await inserted(
-      ledger,
-      calls.flatMap(call => {
-        const record = decodeRecord(encodeSettlement(call))
-        return record?.kind === 'settlement' ? [record.values] : []
-      }),
-    )
+    const values = calls.flatMap(call => {
+      const record = decodeRecord(encodeSettlement(call))
+      return record?.kind === 'settlement' ? [record.values] : []
+    })
+    await retried(() => ledger.insert(values))
     made += calls.length
     after = { at: String(last.startTime), id: String(last.request_id) }
     progress(made)
   }
+  await retried(() => foldSums(ledger))
   await ledger.sync()
   const problems = dropped > 0 ? [`${dropped} calls do not say when they began`] : []
   return { kind: 'calls', made, kept: 0, problems }
@@ -61,10 +61,11 @@ async function nextRows(source: SQL, after: { at: string; id: string }): Promise
   return found.map(({ row }) => (typeof row === 'string' ? JSON.parse(row) : row) as LitellmRow)
 }
 
-async function inserted(ledger: LedgerDatabase, rows: Parameters<LedgerDatabase['insert']>[0]): Promise<void> {
+/** Writes again while the file is locked. */
+async function retried<Result>(write: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await ledger.insert(rows)
+      return await write()
     } catch (error) {
       if (attempt === attemptsMax || !/SQLITE_BUSY|locked/.test(`${(error as { code?: unknown }).code} ${error}`))
         throw error

@@ -10,6 +10,7 @@ import { namesOf } from './ledger-table.ts'
 import { addBudgetText, budgetAmounts, budgetColumns } from './sums/budget-spend.ts'
 import { latencyCells, latencyObject } from './sums/latency-cells.ts'
 import { addLatencyText, bucketColumns, latencyColumns, latencyKey } from './sums/latency-table.ts'
+import { addPendingText, directSumsMax } from './sums/pending-sums.ts'
 import { rollupCells } from './sums/rollup-cells.ts'
 import type { RollupValue } from './sums/rollup-cells.ts'
 import { addDerivedText, derivedCells, derivedColumns, writtenTables } from './sums/rollup-derived.ts'
@@ -36,6 +37,12 @@ export interface LedgerSource {
   close(): Promise<void>
 }
 
+/** What became of a batch. */
+export interface Stored {
+  /** Its sums are not yet where reports read them (`pending-sums.ts`). */
+  readonly hasPendingSums: boolean
+}
+
 /** A batch is one statement or one transaction: all of its rows are stored, or none. */
 export interface LedgerDatabase extends LedgerSource {
   /** Of Postgres, for changes of its tables; undefined on SQLite. */
@@ -46,7 +53,7 @@ export interface LedgerDatabase extends LedgerSource {
    * database refuses a value, `DatabaseMoved` when the SQLite file is not at its path: the rows must be inserted again
    * then. The rows survive kill -9, and a loss of power from the next `sync` on.
    */
-  insert(rows: readonly (readonly ColumnValue[])[]): Promise<void>
+  insert(rows: readonly (readonly ColumnValue[])[]): Promise<Stored>
   /** What was inserted survives a loss of power: to be called before the journal forgets it. */
   sync(): Promise<void>
   /** One transaction. Resolves with how many rows each statement changed. */
@@ -125,14 +132,16 @@ function openSqlite(path: string, opened: OpenedFile | undefined): LedgerDatabas
       insert: async rows => {
         file.check()
         letOthersWrite()
+        let stored: Stored
         try {
-          insertAll(rows)
+          stored = insertAll(rows)
         } catch (error) {
           if (/^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(errorCode(error))) throw new RefusedRows(String(error))
           throw explainDamage(path, error)
         }
         // Throws when the file was replaced meanwhile: the rows are then inserted again, into the new file.
         file.check()
+        return stored
       },
       sync: async () => {
         file.check()
@@ -234,11 +243,11 @@ function checkpoint(left: Sqlite | undefined): void {
   }
 }
 
-function insertionInto(database: Sqlite): (rows: readonly (readonly ColumnValue[])[]) => void {
+function insertionInto(database: Sqlite): (rows: readonly (readonly ColumnValue[])[]) => Stored {
   const insert = rowInsertion(database)
-  const sums = database.prepare<unknown, RollupValue[]>(
-    addRollupText(`values (${rollupColumns.map((_, at) => `?${at + 1}`).join(', ')})`),
-  )
+  const values = `values (${rollupColumns.map((_, at) => `?${at + 1}`).join(', ')})`
+  const sums = database.prepare<unknown, RollupValue[]>(addRollupText(values))
+  const pending = database.prepare<unknown, RollupValue[]>(addPendingText(values))
   const derived = writtenTables.map(table => {
     const placeholders = derivedColumns(table).map((_, at) => `?${at + 1}`)
     return {
@@ -255,11 +264,14 @@ function insertionInto(database: Sqlite): (rows: readonly (readonly ColumnValue[
   return database.transaction((rows: readonly (readonly ColumnValue[])[]) => {
     const stored = rows.filter(insert)
     const cells = rollupCells(stored)
-    for (const cell of cells) sums.run(...cell)
-    for (const { table, add } of derived) for (const cell of derivedCells(table, cells)) add.run(...cell)
+    const hasPendingSums = cells.length > directSumsMax
+    for (const cell of cells) (hasPendingSums ? pending : sums).run(...cell)
+    if (!hasPendingSums)
+      for (const { table, add } of derived) for (const cell of derivedCells(table, cells)) add.run(...cell)
     for (const amount of budgetAmounts(stored)) budgets.run(...amount)
     for (const cell of latencyCells(stored)) latency.run(cell)
     exported(stored)
+    return { hasPendingSums }
   }).immediate
 }
 
@@ -373,9 +385,8 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
   // A name that an object does not have is null.
   const insertion = `insert into ledger (${names}) select ${names}
     from json_populate_recordset(null::ledger, $1::text::json) on conflict (request_id) do nothing returning request_id`
-  const sums = addRollupText(
-    `select ${rollupColumns.join(', ')} from json_populate_recordset(null::ledger_daily, $1::text::json)`,
-  )
+  const given = `select ${rollupColumns.join(', ')} from json_populate_recordset(null::ledger_daily, $1::text::json)`
+  const [sums, pending] = [addRollupText(given), addPendingText(given)]
   const derived = writtenTables.map(table => {
     const columns = derivedColumns(table)
     const source = `json_populate_recordset(null::${table.name}, $1::text::json)`
@@ -390,8 +401,12 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
       const ids = added.length === rows.length ? undefined : new Set(added.map(row => row.request_id))
       const stored = ids ? rows.filter(row => ids.delete(String(row[idAt]))) : rows
       const cells = rollupCells(stored)
-      if (cells.length > 0) await tx.unsafe(sums, [JSON.stringify(cells.map(cell => objectOf(rollupColumns, cell)))])
-      for (const { table, columns, add } of derived) {
+      const hasPendingSums = cells.length > directSumsMax
+      if (cells.length > 0) {
+        const values = JSON.stringify(cells.map(cell => objectOf(rollupColumns, cell)))
+        await tx.unsafe(hasPendingSums ? pending : sums, [values])
+      }
+      for (const { table, columns, add } of hasPendingSums ? [] : derived) {
         const sumsOf = derivedCells(table, cells).map(cell => objectOf(columns, cell))
         if (sumsOf.length > 0) await tx.unsafe(add, [JSON.stringify(sumsOf)])
       }
@@ -400,6 +415,7 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
       const took = latencyCells(stored).map(latencyObject)
       if (took.length > 0) await tx.unsafe(postgresLatencyText, [JSON.stringify(took)])
       if (stored.length > 0) await tx.unsafe(outboxText, [JSON.stringify(stored.map(row => row[idAt]))])
+      return { hasPendingSums }
     })
   return {
     ...sourceOf(database),
@@ -410,7 +426,7 @@ async function openPostgres(url: string): Promise<LedgerDatabase> {
     sync: async () => {},
     insert: async rows => {
       try {
-        await answered(store(rows))
+        return await answered(store(rows))
       } catch (error) {
         // Classes 22 data exception, 23 integrity, 54 program limit.
         throw /^(22|23|54)...$/.test(sqlState(error)) ? new RefusedRows(String(error)) : error

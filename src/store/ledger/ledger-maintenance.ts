@@ -5,6 +5,7 @@ import type { LedgerDatabase } from './ledger-database.ts'
 import { keepPartitions, sweptTables } from './ledger-partitions.ts'
 import { deleteOldRows, deleteOldSums, foldLatency } from './ledger-retention.ts'
 import type { DeletedStep } from './ledger-retention.ts'
+import { foldSums } from './sums/pending-sums.ts'
 import { dayToRank, storeRanking } from './sums/rollup-top.ts'
 import type { DayRanking } from './sums/rollup-top.ts'
 import { dayOf } from './sums/rollup-check.ts'
@@ -98,6 +99,7 @@ export class LedgerMaintenance {
 
   async #next(database: LedgerDatabase): Promise<number | undefined> {
     const { rowsMs, sumsMs } = this.#retention
+    await foldSums(database)
     const pace = (this.#pace ??= new StepPace(paces[database.kind]))
     const fromMs = this.#nowMs()
     const isMore =

@@ -10,6 +10,7 @@ import { ledgerStatement } from './reads/ledger-query.ts'
 import { ledgerReads } from './reads/ledger-reads.ts'
 import type { ReadKind } from './reads/ledger-reads.ts'
 import { decodeRecord, encodeSettlement } from './journal/ledger-record.ts'
+import { foldSums } from './sums/pending-sums.ts'
 import { dayOf } from './sums/rollup-check.ts'
 import { narrowSums, usageStatement } from './sums/usage-query.ts'
 
@@ -129,6 +130,7 @@ async function filled(url: string | undefined): Promise<LedgerDatabase> {
     return record.values
   })
   for (let at = 0; at < rows.length; at += 500) await database.insert(rows.slice(at, at + 500))
+  await foldSums(database)
   // SQLite is not analyzed in use: what it plans without is what counts.
   if (url !== undefined) await database.change([{ text: 'analyze', values: [] }])
   return database

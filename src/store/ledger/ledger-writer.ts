@@ -114,6 +114,7 @@ export class LedgerWriter {
       ...settings,
       refused: this.#refused,
       syncFailures: this.#deleteReport,
+      foldFailures: this.#throttled('sums of calls cannot be added up', 'sums of calls are added up again'),
       reportFailure: failure => this.#send({ kind: 'database', failure }),
     })
     this.#sync = new JournalSync({
@@ -274,11 +275,14 @@ export class LedgerWriter {
     const readAtMs = systemClock.epochMs()
     const rows = this.#readJournal(tail, rowsMax)
     if (!hasReached(before, tail.position)) this.#sync.changed()
-    if (rows !== undefined && rows.length > 0 && !(await this.#batchSize.timed(() => this.#commit(rows))))
-      return undefined
+    const isBehind = rows?.length === rowsMax
+    if (rows !== undefined && rows.length > 0) {
+      const store = () => this.#commit(rows)
+      if (!(await this.#batchSize.timed(rows.length, { isBehind }, store))) return undefined
+    }
+    await this.#database.foldSums({ atOnce: isLast || this.#flushes.size > 0 })
     this.#committed = tail.position
     this.#answerFlushes({ committed: true })
-    const isBehind = rows?.length === rowsMax
     this.#sendProgress(tail, { isBehind, sinceMs: isBehind ? settledAtMs(rows.at(-1)!) : readAtMs })
     return { rows, isBehind }
   }
@@ -315,6 +319,7 @@ export class LedgerWriter {
     return (
       this.#database.failure === null &&
       this.#refused.waitingCount === 0 &&
+      !this.#database.hasPendingSums &&
       this.#sync.isDone &&
       !tail.isHeldUp &&
       !tail.hasFinished

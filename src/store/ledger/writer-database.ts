@@ -4,6 +4,7 @@ import type { ColumnValue } from './journal/ledger-record.ts'
 import { openLedgerDatabase, RefusedRows } from './ledger-database.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import type { LedgerWriterSettings } from './ledger-messages.ts'
+import { foldSums } from './sums/pending-sums.ts'
 import type { ThrottledReport } from './throttled-report.ts'
 
 type Row = readonly ColumnValue[]
@@ -13,9 +14,14 @@ interface WriterDatabaseOptions extends Pick<LedgerWriterSettings, 'databaseUrl'
   readonly refused: RefusedRowFile
   /** Failures to sync. */
   readonly syncFailures: ThrottledReport
+  /** Failures to move pending sums. */
+  readonly foldFailures: ThrottledReport
   /** Called when the reason changes why the database takes no rows; null = it does. */
   reportFailure(failure: string | null): void
 }
+
+/** How long sums of many keys wait at most, so that each is changed once for the calls of that time. */
+const foldEveryMs = 1000
 
 /** One connection at a time. */
 export class WriterDatabase {
@@ -24,6 +30,9 @@ export class WriterDatabase {
   #failure: string | null = null
   /** No row was stored since the last sync. */
   #isSynced = true
+  /** Sums of stored rows are not yet where reports read them. */
+  #hasPendingSums = false
+  #foldedMs = 0
 
   constructor(options: WriterDatabaseOptions) {
     this.#options = options
@@ -62,7 +71,8 @@ export class WriterDatabase {
   async #insert(database: LedgerDatabase, rows: readonly Row[]): Promise<void> {
     this.#isSynced = false
     try {
-      await database.insert(rows)
+      const { hasPendingSums } = await database.insert(rows)
+      this.#hasPendingSums ||= hasPendingSums
     } catch (error) {
       if (!(error instanceof RefusedRows)) throw error
       if (rows.length === 1) return this.#options.refused.add(rows[0]!, error)
@@ -88,6 +98,25 @@ export class WriterDatabase {
       this.#options.syncFailures.failed(error)
     }
     return this.#isSynced
+  }
+
+  /** Sums of stored rows wait to be moved. */
+  get hasPendingSums(): boolean {
+    return this.#hasPendingSums
+  }
+
+  /** Moves pending sums about once a second; `atOnce`: now. */
+  async foldSums({ atOnce }: { readonly atOnce: boolean }): Promise<void> {
+    const nowMs = performance.now()
+    if (!this.#hasPendingSums || (!atOnce && nowMs - this.#foldedMs < foldEveryMs)) return
+    this.#foldedMs = nowMs
+    try {
+      await foldSums(await this.connect())
+      this.#hasPendingSums = false
+      this.#options.foldFailures.succeeded()
+    } catch (error) {
+      this.#options.foldFailures.failed(error)
+    }
   }
 
   /** Gives memory back, if a connection is open. */

@@ -3,10 +3,11 @@ import type { UsageScope } from '../../../core/ledger/usage-report.ts'
 import type { LedgerDatabase, LedgerStatement } from '../ledger-database.ts'
 import { addLatencyText, deleteLatencyText, expectedLatencyText, storedLatencyText } from './latency-table.ts'
 import { firstWholeDay } from '../ledger-retention.ts'
-import { derivedColumns, derivedTables, expectedDerivedText } from './rollup-derived.ts'
+import { derivedColumns, derivedTables, expectedDerivedText, summedText } from './rollup-derived.ts'
 import type { DerivedScope } from './rollup-derived.ts'
 import { counted, lockRows, refillStatements } from './rollup-totals.ts'
-import { addRollupText, expectedRollupText, rollupColumns, rollupScopes } from './rollup-table.ts'
+import { foldStatements, withPending } from './pending-sums.ts'
+import { addRollupText, expectedRollupText, rollupColumns, rollupKey, rollupScopes } from './rollup-table.ts'
 import type { DaySpan } from './rollup-table.ts'
 import { dayMs } from '../../../lib/clock.ts'
 
@@ -55,18 +56,26 @@ async function nextDay(database: LedgerDatabase, fromDay: number): Promise<numbe
 /** Empty = the sums of the day are those of its rows. Rows that are stored meanwhile do no harm. */
 export async function rollupDifferences(database: LedgerDatabase, day: number): Promise<RollupDifference[]> {
   const { kind } = database
-  const storedText = (columns: readonly string[], table: string, scope: string) =>
+  const rowsOf = (columns: readonly string[], table: string, scope: string) =>
     `select ${columns.join(', ')} from ${table} where scope = '${scope}' and day = $1`
   const compared: { scope: RollupDifference['scope']; stored: string; expected: string }[] = [
     ...rollupScopes.map(scope => ({
       scope,
-      stored: storedText(rollupColumns, 'ledger_daily', scope),
+      stored: withPending(
+        rowsOf(rollupColumns, 'ledger_daily', scope),
+        rowsOf(rollupColumns, 'ledger_pending_sums', scope),
+        rollupKey,
+      ),
       expected: expectedRollupText(kind, scope),
     })),
     ...derivedTables.flatMap(table =>
       table.scopes.map(scope => ({
         scope: `${scope} in ${table.name}` as const,
-        stored: storedText(derivedColumns(table), table.name, scope),
+        stored: withPending(
+          rowsOf(derivedColumns(table), table.name, scope),
+          summedText(table, scope, 'ledger_pending_sums', 'and day = $1'),
+          table.key,
+        ),
         expected: expectedDerivedText(kind, table, scope),
       })),
     ),
@@ -92,6 +101,7 @@ export async function rebuildRollup(database: LedgerDatabase, day: number): Prom
   const statement = (text: string): LedgerStatement => ({ text, values: [day] })
   await database.change([
     ...lockRows(database),
+    ...foldStatements(database.kind),
     ...counted(
       'ledger_daily',
       'day = $1',

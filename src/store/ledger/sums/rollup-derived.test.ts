@@ -6,6 +6,7 @@ import type { LedgerDatabase } from '../ledger-database.ts'
 import { exampleRow, makePlace } from '../ledger-fixture.ts'
 import { deleteOldSums } from '../ledger-retention.ts'
 import { decodeRecord, encodeSettlement } from '../journal/ledger-record.ts'
+import { foldSums } from './pending-sums.ts'
 import { rebuildRollup, rollupDifferences } from './rollup-check.ts'
 import { derivedTables, totals } from './rollup-derived.ts'
 import { rebuildTotals, totalsDifferences } from './rollup-totals.ts'
@@ -69,6 +70,7 @@ describe.each([
     // More keys than a step makes.
     const more = Array.from({ length: 450 }, (_, at) => rows[0]!.with(0, `more-${at}`).with(keyAt, `many-${at}`))
     await database.insert([...rows, ...more])
+    await foldSums(database)
     expect(await differences(database)).toEqual([])
     await run(database, ...[...derivedTables, totals].map(({ name }) => `delete from ${name}`))
     expect(await differences(database)).not.toEqual([])
@@ -98,6 +100,7 @@ describe.each([
   test('a report is the same from the sums by entity as from the daily sums', async () => {
     const database = await opened(await place())
     await database.insert(rows)
+    await foldSums(database)
     const all = { firstDay: 0, lastDay: 100_000_000 }
     const called = ['day', 'model', 'provider', 'upstream_model', 'route'] as const
     const queries = [

@@ -73,13 +73,15 @@ export const sumNames = Object.keys(rollupSums) as readonly RollupSum[]
 /** All columns, in the order of the table. */
 export const rollupColumns: readonly string[] = [...rollupKey, ...sumNames]
 
+/** The declarations of all columns, in the order of the table. */
+export const rollupColumnTexts = (kind: Database['kind']): string[] => [
+  ...rollupKey.map(name => `${name} ${name === 'day' ? 'integer' : 'text'} not null`),
+  ...sumNames.map(name => `${name} ${kind === 'sqlite' ? 'integer' : 'bigint'} not null`),
+]
+
 /** The table and its indexes. STRICT: SQLite stores a fraction or a text in no sum. */
 export function createRollupTexts(kind: Database['kind']): string[] {
-  const columns = [
-    ...rollupKey.map(name => `${name} ${name === 'day' ? 'integer' : 'text'} not null`),
-    ...sumNames.map(name => `${name} ${kind === 'sqlite' ? 'integer' : 'bigint'} not null`),
-    `primary key (${rollupKey.join(', ')})`,
-  ]
+  const columns = [...rollupColumnTexts(kind), `primary key (${rollupKey.join(', ')})`]
   // Sums are in no index: with room on its page Postgres changes a row without touching the indexes.
   const options = kind === 'sqlite' ? 'strict' : 'with (fillfactor = 80)'
   return [

@@ -8,6 +8,7 @@ import { readRow } from '../reads/ledger-query.ts'
 import { decodeRecord, encodeSettlement } from '../journal/ledger-record.ts'
 import type { ColumnValue } from '../journal/ledger-record.ts'
 import { dayOf, daysWithin, rebuildRollup, rollupDifferences } from './rollup-check.ts'
+import { foldSums } from './pending-sums.ts'
 import { dayMs } from '../../../lib/clock.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
@@ -138,6 +139,8 @@ for (const { name, url } of servers)
           await database.insert(batch.map(stored).toSorted(() => random() - 0.5))
           at += size
         }
+        expect(await allDifferences(database)).toEqual([])
+        await foldSums(database)
         expect(await allDifferences(database)).toEqual([])
         expect(await sumsByKeyAndDay(database, 'key')).toEqual(byKeyAndDay(rows))
         expect(await spentInTable(database)).toEqual(spentInRows(rows))
