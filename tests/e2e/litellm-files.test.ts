@@ -34,10 +34,7 @@ const read = (file: string, content = text(file)) => readSettings({ text: conten
 /** By file, the keys that restrict and are not enforced here. */
 const restricting: Readonly<Record<string, readonly string[]>> = {
   'wildcards.yaml': ['general_settings.custom_auth'],
-  'own-servers.yaml': [
-    'litellm_settings.callbacks',
-    'general_settings.ui_access_mode',
-  ],
+  'own-servers.yaml': ['litellm_settings.callbacks', 'general_settings.ui_access_mode'],
 }
 
 /** The text with the lines of mistakes as comments. */

@@ -12,8 +12,8 @@ test('no German text addresses people formally', async () => {
     ...readdirSync(join(web, 'pages')).flatMap(name => (name.endsWith('.page.ts') ? [`pages/${name}`] : [])),
   ]
   const found: string[] = []
+  // A capital in the middle of a sentence; "sie" and "ihr" are others.
   for (const file of files)
-    // A capital in the middle of a sentence; "sie" and "ihr" are others.
     for (const line of (await Bun.file(join(web, file)).text()).split('\n'))
       if (/[a-zäöüß,] (Sie|Ihnen|Ihr(e[mnrs]?)?)\b/.test(line)) found.push(`${file}: ${line.trim()}`)
   expect(found).toEqual([])

@@ -146,6 +146,7 @@ export const writtenFields = {
     temp_budget_expiry: { kind: 'moment' },
     temp_budget_reason: { kind: 'name' },
     budget_id: { kind: 'name' },
+    models: { kind: 'models' },
   },
   budget: {
     rpm_limit: { kind: 'limit' },

@@ -1,5 +1,6 @@
 /** The steps that make the schema of the database. A new one is a row of the list at the end (see CONTRIBUTING.md). */
 import { baselineStatements } from './baseline/baseline.ts'
+import { createPendingTexts } from '../ledger/sums/pending-sums.ts'
 import type { Database } from './open.ts'
 
 /**
@@ -24,4 +25,12 @@ export interface Migration {
 export const baseline: Migration = { id: 1, name: 'baseline', statements: baselineStatements }
 
 /** All steps, but for those that only bring columns of the ledger. */
-export const migrations: readonly Migration[] = [baseline]
+export const migrations: readonly Migration[] = [
+  baseline,
+  {
+    id: 2,
+    name: 'sums of many keys wait, and what of a vendor was used',
+    statements: createPendingTexts,
+    bringsColumns: true,
+  },
+]

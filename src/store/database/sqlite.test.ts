@@ -208,7 +208,7 @@ const strangers: [string, string, (file: string, path: string) => void][] = [
     'restart the gateway',
     (file, path) => {
       backUp(path, file)
-      change(file, 'update migrations set id = id - 1 where id = (select max(id) from migrations)')
+      change(file, 'delete from migrations where id = (select max(id) from migrations)')
     },
   ],
   [

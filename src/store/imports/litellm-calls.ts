@@ -5,7 +5,7 @@ import { nanoUsd } from '../../access/imports/litellm-rows.ts'
 import type { LitellmRow } from '../../access/imports/litellm-rows.ts'
 import { decodeRecord, encodeSettlement } from '../ledger/journal/ledger-record.ts'
 import type { LedgerDatabase } from '../ledger/ledger-database.ts'
-import { foldSums } from '../ledger/sums/pending-sums.ts'
+import { foldSums } from '../ledger/sums/fold-sums.ts'
 import type { ImportCount } from './litellm-import.ts'
 
 const batchRows = 500

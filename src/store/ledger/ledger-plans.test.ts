@@ -10,7 +10,7 @@ import { ledgerStatement } from './reads/ledger-query.ts'
 import { ledgerReads } from './reads/ledger-reads.ts'
 import type { ReadKind } from './reads/ledger-reads.ts'
 import { decodeRecord, encodeSettlement } from './journal/ledger-record.ts'
-import { foldSums } from './sums/pending-sums.ts'
+import { foldSums } from './sums/fold-sums.ts'
 import { dayOf } from './sums/rollup-check.ts'
 import { narrowSums, usageStatement } from './sums/usage-query.ts'
 

@@ -4,7 +4,7 @@ import type { ColumnValue } from './journal/ledger-record.ts'
 import { openLedgerDatabase, RefusedRows } from './ledger-database.ts'
 import type { LedgerDatabase } from './ledger-database.ts'
 import type { LedgerWriterSettings } from './ledger-messages.ts'
-import { foldSums } from './sums/pending-sums.ts'
+import { foldSums } from './sums/fold-sums.ts'
 import type { ThrottledReport } from './throttled-report.ts'
 
 type Row = readonly ColumnValue[]

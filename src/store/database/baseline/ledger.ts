@@ -3,7 +3,6 @@ import { createTableText } from '../../ledger/ledger-table.ts'
 import { hitConditions } from '../../ledger/reads/conditions.ts'
 import { createBudgetTexts } from '../../ledger/sums/budget-spend.ts'
 import { createLatencyText } from '../../ledger/sums/latency-table.ts'
-import { createPendingTexts } from '../../ledger/sums/pending-sums.ts'
 import { createDerivedTexts, writtenTables } from '../../ledger/sums/rollup-derived.ts'
 import { createRollupTexts } from '../../ledger/sums/rollup-table.ts'
 import { createTopTexts } from '../../ledger/sums/rollup-top.ts'
@@ -77,7 +76,6 @@ export const ledgerStatements = (kind: Database['kind']): string[] => [
   createTableText(),
   ...statementsOf(indexes(kind)),
   ...createRollupTexts(kind),
-  ...createPendingTexts(kind),
   ...writtenTables.flatMap(table => createDerivedTexts(kind, table)),
   ...createTopTexts(kind),
   createLatencyText(kind),

@@ -5,7 +5,7 @@ import { openLedgerDatabase } from '../ledger-database.ts'
 import type { LedgerDatabase } from '../ledger-database.ts'
 import { exampleRow, intentOf, ledgerRig, makePlace } from '../ledger-fixture.ts'
 import { dayMs } from '../../../lib/clock.ts'
-import { foldSums } from './pending-sums.ts'
+import { foldSums } from './fold-sums.ts'
 import { rebuildRollup, rollupDifferences } from './rollup-check.ts'
 import { totalsDifferences } from './rollup-totals.ts'
 

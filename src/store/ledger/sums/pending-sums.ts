@@ -4,11 +4,10 @@
  * second they are added up and moved to `ledger_daily` and what follows from it (docs/decisions/0112).
  */
 import type { Database } from '../../database/open.ts'
-import type { LedgerDatabase, LedgerStatement } from '../ledger-database.ts'
 import { addDerivedText, summedText, writtenTables } from './rollup-derived.ts'
 import { addRollupText, rollupColumnTexts, rollupColumns, rollupKey, sumNames } from './rollup-table.ts'
 
-/** Batches with at most so many sums add them to `ledger_daily` themselves: those of few keys, which are seen at once. */
+/** Batches of few keys, with at most so many sums, add them to `ledger_daily` themselves: they are seen at once. */
 export const directSumsMax = 64
 
 /** The table: only appended to and emptied, so that it has neither a key nor an index. */
@@ -27,23 +26,16 @@ const sums = sumNames.map(name => `cast(sum(${name}) as bigint) as ${name}`).joi
  * Moves all pending sums to where reports read them: statements of one transaction. On Postgres other replicas wait to
  * append until it ends. The order is that of the keys, in which replicas lock the sums that they change.
  */
-export const foldStatements = (kind: Database['kind']): LedgerStatement[] =>
-  [
-    ...(kind === 'postgres' ? ['lock table ledger_pending_sums in share row exclusive mode'] : []),
-    addRollupText(`select ${key}, ${sums} from ledger_pending_sums where true group by ${key} order by ${key}`),
-    ...writtenTables.flatMap(table =>
-      table.scopes.map(scope => addDerivedText(table, summedText(table, scope, 'ledger_pending_sums'))),
-    ),
-    'delete from ledger_pending_sums',
-  ].map(text => ({ text, values: [] }))
+export const foldTexts = (kind: Database['kind']): string[] => [
+  ...(kind === 'postgres' ? ['lock table ledger_pending_sums in share row exclusive mode'] : []),
+  addRollupText(`select ${key}, ${sums} from ledger_pending_sums where true group by ${key} order by ${key}`),
+  ...writtenTables.flatMap(table =>
+    table.scopes.map(scope => addDerivedText(table, summedText(table, scope, 'ledger_pending_sums'))),
+  ),
+  'delete from ledger_pending_sums',
+]
 
-/** Moves all pending sums, if there are any. Those of other replicas, and of processes that were killed, count too. */
-export async function foldSums(database: LedgerDatabase): Promise<void> {
-  const found = await database.select({ text: 'select 1 as found from ledger_pending_sums limit 1', values: [] })
-  if (found.length > 0) await database.change(foldStatements(database.kind))
-}
-
-/** SQL: `stored` sums as they will be when those that `pending` selects are added. Both select `columns`, then the sums. */
+/** SQL: `stored` sums with those that `pending` selects added to them. Both select `columns`, then the sums. */
 export function withPending(stored: string, pending: string, columns: readonly string[]): string {
   return `select ${columns.join(', ')}, ${sums} from
     (select * from (${stored}) as there union all select * from (${pending}) as coming) as parts

@@ -8,7 +8,7 @@ import { readRow } from '../reads/ledger-query.ts'
 import { decodeRecord, encodeSettlement } from '../journal/ledger-record.ts'
 import type { ColumnValue } from '../journal/ledger-record.ts'
 import { dayOf, daysWithin, rebuildRollup, rollupDifferences } from './rollup-check.ts'
-import { foldSums } from './pending-sums.ts'
+import { foldSums } from './fold-sums.ts'
 import { dayMs } from '../../../lib/clock.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
