@@ -29,7 +29,7 @@ export interface Bill {
   /** The options of the deployment, and its address. */
   readonly options?: Readonly<Record<string, unknown>>
   readonly baseUrl?: string
-  /** The page with the figures, and when it was read. */
+  /** The page with the figures, and when it was read; or by which list its figures are known. */
   readonly page: string
   /** Percent of the lines' sum, for a place. */
   readonly percent?: number

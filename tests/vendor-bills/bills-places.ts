@@ -2,8 +2,8 @@
 import { perMillion } from './bill.ts'
 import type { Bill, BillLine } from './bill.ts'
 
-/** The page that has the price of each region; the figures are those of it in LiteLLM's list 1.110.2 of this day. */
-const amazonPage = 'https://aws.amazon.com/bedrock/pricing, on-demand, by region, 2026-11-29'
+/** The page that has the price of each region; the figures are those that LiteLLM's list 1.110.2 gives for it. */
+const amazonPage = 'https://aws.amazon.com/bedrock/pricing, on-demand, by region, by LiteLLM 1.110.2'
 
 const converse = (usage: object, tier?: string) => ({
   output: { message: { role: 'assistant', content: [{ text: 'Hi' }] } },
@@ -84,7 +84,7 @@ const amazonBills: readonly Bill[] = (
 
 const google = {
   provider: 'vertex_ai',
-  page: 'https://cloud.google.com/vertex-ai/generative-ai/pricing, non-global endpoints, 2026-11',
+  page: 'https://cloud.google.com/vertex-ai/generative-ai/pricing, non-global endpoints, by LiteLLM 1.110.2',
 }
 
 const gemini = {
@@ -151,7 +151,7 @@ export const placeBills: readonly Bill[] = [
   },
   {
     provider: 'azure',
-    page: 'https://azure.microsoft.com/pricing/details/cognitive-services/openai-service, Data Zone, 2026-11',
+    page: 'https://azure.microsoft.com/pricing/details/cognitive-services/openai-service, by LiteLLM 1.110.2',
     name: 'a data zone, named as the base model',
     model: 'eu/gpt-4o',
     wording: 'chat',
@@ -160,7 +160,7 @@ export const placeBills: readonly Bill[] = [
   },
   {
     provider: 'openai',
-    page: 'https://developers.openai.com/api/docs/pricing, regional processing, flex, 2026-11',
+    page: 'https://developers.openai.com/api/docs/pricing, regional processing, flex, by LiteLLM 1.110.2',
     name: 'in the region of the United States, as flex',
     model: 'gpt-5.4',
     wording: 'chat',
@@ -171,7 +171,7 @@ export const placeBills: readonly Bill[] = [
   },
   {
     provider: 'xai',
-    page: 'https://docs.x.ai/developers/pricing, regional endpoints, long prompts, 2026-11',
+    page: 'https://docs.x.ai/developers/pricing, regional endpoints, long prompts, by LiteLLM 1.110.2',
     name: 'a long prompt in the region of the United States',
     model: 'grok-4.6',
     wording: 'chat',

@@ -2,11 +2,13 @@
 import { perMillion, perThousand } from './bill.ts'
 import type { Bill } from './bill.ts'
 
-const openaiPage = 'https://developers.openai.com/api/docs/pricing, 2026-11-29'
-const openaiCaching = 'https://developers.openai.com/api/docs/guides/prompt-caching, 2026-11-29'
-const googlePage = 'https://ai.google.dev/gemini-api/docs/pricing, 2026-11-29'
-const routerPage = 'https://learn.microsoft.com/en-us/azure/foundry/openai/concepts/model-router-faq, 2026-11-29'
-const bedrockPage = 'https://aws.amazon.com/bedrock/pricing/, 2026-11-29'
+/** The pages that have these prices; the figures are those that LiteLLM's list 1.110.2 gives for them on this day. */
+const openaiPage = 'https://developers.openai.com/api/docs/pricing, by LiteLLM 1.110.2'
+const openaiCaching = 'https://developers.openai.com/api/docs/guides/prompt-caching, by LiteLLM 1.110.2'
+const googlePage = 'https://ai.google.dev/gemini-api/docs/pricing, by LiteLLM 1.110.2'
+const routerPage =
+  'https://learn.microsoft.com/en-us/azure/foundry/openai/concepts/model-router-faq, by LiteLLM 1.110.2'
+const bedrockPage = 'https://aws.amazon.com/bedrock/pricing/, by LiteLLM 1.110.2'
 
 type Given = Pick<Bill, 'name' | 'model' | 'lines'> & Partial<Bill>
 

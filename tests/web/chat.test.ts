@@ -152,6 +152,7 @@ describe.skipIf(!hasChromium)('the model hub and the chat', () => {
     await refused.getByText(/requests per minute/).waitFor()
     await refused.getByText(/You can ask again/).waitFor()
     expect(await refused.getByRole('button', { name: 'Try again' }).isDisabled()).toBe(true)
+    await page.getByRole('status').getByText('The answer failed').waitFor()
     await page.getByRole('button', { name: 'New chat' }).click()
     await say(page, 'And what about now?')
     // Nothing was begun: what was typed stays.

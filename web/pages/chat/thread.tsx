@@ -51,13 +51,20 @@ export function Thread(props: ThreadProps) {
         </div>
       )}
       <p role="status" className="sr-only">
-        {end && t(isStreaming ? 'chat.answering' : 'chat.answered')}
+        {end && (isStreaming ? t('chat.answering') : endOf(end.message))}
       </p>
       {chat.messages.length > 0 && isTemporary && (
         <p className="px-4 text-center text-code text-muted">{t('chat.temporary')}</p>
       )}
     </div>
   )
+}
+
+/** What a screen reader says of an answer that came to its end, however it did. */
+function endOf({ role, status }: Message): string | null {
+  if (role === 'user') return null
+  if (status === 'completed') return t('chat.answered')
+  return t(status === 'stopped' ? 'chat.answerStopped' : 'chat.answerFailed')
 }
 
 interface StepProps extends ThreadProps {
