@@ -80,7 +80,7 @@ function addField(): void {
   const table = 'src/core/tenancy/field-tables.ts'
   insertAfter(table, /^export const keyFields = \{\n/m, recipes.get(table)!)
   const steps = 'src/store/database/migrations.ts'
-  insertAfter(steps, /^export const migrations: .* = \[baseline/m, `,\n${recipes.get(steps)!}`)
+  insertAfter(steps, /^export const migrations: .*\n(?: .*\n)+/m, recipes.get(steps)!)
 }
 
 /** A declaration and a line of its reader, both in one file, and what uses the setting. */

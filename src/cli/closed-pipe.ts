@@ -6,12 +6,15 @@ export const closedPipeCode = 141
 
 let goesOn = false
 
-/** Ends this process without a word when its output has no reader any more; other faults of the output are thrown. */
+/**
+ * Ends this process without a word when its output has no reader any more; other faults of the output are thrown. Where
+ * only the notes on standard error have none, the command goes on, and ends with the code that it has anyway.
+ */
 export function endWithReader(): void {
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', error => {
       if (errorCode(error) !== 'EPIPE') throw error
-      if (!goesOn) process.exit(closedPipeCode)
+      if (!goesOn && stream === process.stdout) process.exit(closedPipeCode)
     })
 }
 

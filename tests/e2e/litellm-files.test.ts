@@ -84,7 +84,8 @@ const expected: Record<string, string[]> = {
 
 describe('files of LiteLLM start with warnings alone, without keys that restrict', () => {
   test('each one in the folder is expected', () => {
-    expect(readdirSync(folder).sort()).toEqual(Object.keys(expected).sort())
+    const files = readdirSync(folder).filter(name => name.endsWith('.yaml'))
+    expect(files.sort()).toEqual(Object.keys(expected).sort())
   })
   for (const [file, entries] of Object.entries(expected))
     test(file, () => {

@@ -2,6 +2,7 @@
  * Reports of teams and tags with very many keys and models: totals are exact, what is not shown for itself is `other`.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { foldSums } from '../../src/store/ledger/sums/fold-sums.ts'
 import { openLedgerDatabase } from '../../src/store/ledger/ledger-database.ts'
 import { exampleRow, makePlace, rankDay } from '../../src/store/ledger/ledger-fixture.ts'
 import { decodeRecord, encodeSettlement } from '../../src/store/ledger/journal/ledger-record.ts'
@@ -57,6 +58,7 @@ for (const backend of backends())
       remove = () => Promise.all([place.remove(), opened.close()])
       const database = await openLedgerDatabase(place.databaseUrl)
       for (let at = 0; at < rows.length; at += 900) await database.insert(rows.slice(at, at + 900))
+      await foldSums(database)
       expect(await rankDay(database, nowMs, new Set())).toBe(true)
       await database.close()
       const open = async () => ({ ...opened, databaseUrl: place.databaseUrl, close: async () => undefined })

@@ -155,7 +155,9 @@ export async function booksOf({ sql, truth }: Fleet, keyId: string, load: Load):
     costNanoUsd: sumOf(row => row.cost),
     chargedNanoUsd: sumOf(row => row.charged),
     summedNanoUsd: await totalOf(
-      `select coalesce(sum(cost_nano_usd), 0)::text as total from ledger_daily where scope = 'key' and key_id = $1`,
+      `select coalesce(sum(cost_nano_usd), 0)::text as total from (select scope, key_id, cost_nano_usd from ledger_daily
+        union all select scope, key_id, cost_nano_usd from ledger_pending_sums) as sums
+        where scope = 'key' and key_id = $1`,
     ),
     spentNanoUsd: await totalOf(
       `select coalesce(sum(spent_nano_usd), 0)::text as total from budget_spend where scope = 'key:' || $1`,

@@ -95,6 +95,7 @@ describe('which calls go by Responses', () => {
     const wrong = config
       .replace('sim-claude,', 'sim-claude,')
       .replace('upstream-key-canary-4 } }', 'upstream-key-canary-4 }, model_info: { chat_api: responses } }')
+      .concat('\ngeneral_settings: { strict_configuration: true }\n')
     await expect(startGateway({ config: wrong })).rejects.toThrow('the provider anthropic has no /responses')
   })
 })

@@ -51,5 +51,11 @@ export const catalogues: readonly { readonly en: Texts; readonly de: Texts }[] =
   ...Object.values(modules).flatMap(({ t }) => t?.own ?? []),
 ]
 
+/** Texts of forms, which several pages have. */
+const { t: formTexts } = (await import(join(web, 'components/forms/field-texts.ts'))) as {
+  t: { readonly own: { readonly en: Texts; readonly de: Texts } }
+}
+
 /** Every text of a language by its key. */
-export const textsIn = (language: 'en' | 'de'): Texts => Object.assign({}, ...catalogues.map(one => one[language]))
+export const textsIn = (language: 'en' | 'de'): Texts =>
+  Object.assign({}, formTexts.own[language], ...catalogues.map(one => one[language]))

@@ -67,7 +67,6 @@ export const t = textsOf({
     'budgets.raise.ended': 'Raise of {name} ended',
     'budgets.createHelp':
       'A named budget: keys, users, teams and others use it by its name, and follow when it changes. Each of them spends on its own.',
-    'budgets.amountHelp': 'Of each that uses it. Empty = no limit.',
     'budgets.noNamed': 'No named budgets yet',
     'budgets.noNamedHelp': 'A named budget is defined once and used by many: create one, then name it as `budget_id`.',
     'budgets.usedBy': 'Used by',
@@ -135,7 +134,6 @@ export const t = textsOf({
     'budgets.raise.ended': 'Erhöhung von {name} beendet',
     'budgets.createHelp':
       'Ein benanntes Budget: Schlüssel, Nutzer, Teams und andere nutzen es mit seinem Namen und folgen seinen Änderungen. Jeder gibt für sich aus.',
-    'budgets.amountHelp': 'Für jeden, der es nutzt. Leer = keine Grenze.',
     'budgets.noNamed': 'Noch keine benannten Budgets',
     'budgets.noNamedHelp':
       'Ein benanntes Budget wird einmal beschrieben und von vielen genutzt: lege eines an und nenne es als `budget_id`.',

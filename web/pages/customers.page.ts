@@ -13,13 +13,11 @@ export const t = textsOf({
   en: {
     'customers.id': 'Customer id',
     'customers.idHelp': 'As calls name it in `user`',
-    'customers.name': 'Name (optional)',
     'customers.search': 'Search customers by whole id or name',
     'customers.empty': 'No customers yet',
     'customers.emptyHelp':
       'Customers are the end users of your applications. Create one to give it a budget, and name it in each call:',
     'customers.example': 'A call that names its customer',
-    'customers.budgetHelp': 'What calls that name it may spend. Empty = no limit.',
     'customers.calls': 'Show its calls',
     'customers.created.toast': 'Customer {name} created',
     'customers.changed.toast': 'Customer {name} changed',
@@ -33,13 +31,11 @@ export const t = textsOf({
   de: {
     'customers.id': 'Kunden-Id',
     'customers.idHelp': 'Wie Aufrufe sie in `user` nennen',
-    'customers.name': 'Name (optional)',
     'customers.search': 'Kunden nach ganzer Id oder Namen suchen',
     'customers.empty': 'Noch keine Kunden',
     'customers.emptyHelp':
       'Kunden sind die Endnutzer deiner Anwendungen. Lege einen an, um ihm ein Budget zu geben, und nenne ihn in jedem Aufruf:',
     'customers.example': 'Ein Aufruf, der seinen Kunden nennt',
-    'customers.budgetHelp': 'Was Aufrufe ausgeben dürfen, die ihn nennen. Leer = keine Grenze.',
     'customers.calls': 'Aufrufe zeigen',
     'customers.created.toast': 'Kunde {name} angelegt',
     'customers.changed.toast': 'Kunde {name} geändert',

@@ -23,9 +23,7 @@ export const t = textsOf({
     'keys.id': 'Id',
     'keys.models': 'Models',
     'keys.allModels': 'All that you may call',
-    'keys.modelsHelp': 'Empty = all of them',
     'keys.team': 'Team',
-    'keys.noTeam': 'No team',
     'keys.everyTeam': 'Every team',
     'keys.search': 'Search keys by name, ending or team',
     'keys.count': 'Keys: {count}',
@@ -33,7 +31,6 @@ export const t = textsOf({
     'keys.spend': 'Spend',
     'keys.expires': 'Expires',
     'keys.never': 'Never',
-    'keys.nameHelp': 'To recognize it later, for example ci-bot',
     'keys.createHelp': 'Programs use it to call models on your account.',
     'keys.createHelpOperator':
       'Programs use it to call models. It belongs to no user: you are signed in with the master key.',
@@ -58,8 +55,6 @@ export const t = textsOf({
     'keys.deleteHelp':
       'Programs that use it are refused at once. This cannot be undone; what it spent stays in the logs.',
     'keys.deleted': 'Key {name} deleted',
-    'keys.limits': 'Limits',
-    'keys.limitsFold': 'Optional: budget, requests, tokens',
     'keys.yourLimits': 'Your limits, for all of your keys together',
     'keys.changed.toast': 'Key {name} changed',
   },
@@ -76,9 +71,7 @@ export const t = textsOf({
     'keys.id': 'Id',
     'keys.models': 'Modelle',
     'keys.allModels': 'Alle, die du aufrufen darfst',
-    'keys.modelsHelp': 'Leer = alle',
     'keys.team': 'Team',
-    'keys.noTeam': 'Kein Team',
     'keys.everyTeam': 'Jedes Team',
     'keys.search': 'Schlüssel nach Name, Ende oder Team suchen',
     'keys.count': 'Schlüssel: {count}',
@@ -86,7 +79,6 @@ export const t = textsOf({
     'keys.spend': 'Ausgaben',
     'keys.expires': 'Läuft ab',
     'keys.never': 'Nie',
-    'keys.nameHelp': 'Damit du ihn wiedererkennst, zum Beispiel ci-bot',
     'keys.createHelp': 'Programme rufen damit Modelle auf, auf deine Rechnung.',
     'keys.createHelpOperator':
       'Programme rufen damit Modelle auf. Er gehört keinem Nutzer: du bist mit dem Hauptschlüssel angemeldet.',
@@ -110,8 +102,6 @@ export const t = textsOf({
     'keys.deleteHelp':
       'Programme damit werden sofort abgewiesen. Das lässt sich nicht zurücknehmen; die Ausgaben bleiben im Protokoll.',
     'keys.deleted': 'Schlüssel {name} gelöscht',
-    'keys.limits': 'Grenzen',
-    'keys.limitsFold': 'Auf Wunsch: Budget, Anfragen, Tokens',
     'keys.yourLimits': 'Deine Grenzen, für alle deine Schlüssel zusammen',
     'keys.changed.toast': 'Schlüssel {name} geändert',
   },

@@ -14,8 +14,6 @@ export const t = textsOf({
     'organizations.search': 'Search organizations by name',
     'organizations.empty': 'No organizations yet',
     'organizations.emptyHelp': 'An organization holds teams, with models, limits and a budget above theirs.',
-    'organizations.modelsHelp': 'Its teams may use no others. Empty = every model',
-    'organizations.budgetHelp': 'What all of its teams may spend together. Empty = no limit.',
     'organizations.role.user': 'Member',
     'organizations.role.viewer': 'Member, read only',
     'organizations.role.admin': 'Admin',
@@ -35,8 +33,6 @@ export const t = textsOf({
     'organizations.empty': 'Noch keine Organisationen',
     'organizations.emptyHelp':
       'Eine Organisation fasst Teams zusammen, mit Modellen, Grenzen und einem Budget über deren eigenen.',
-    'organizations.modelsHelp': 'Ihre Teams dürfen keine anderen nutzen. Leer = jedes Modell',
-    'organizations.budgetHelp': 'Was alle ihre Teams zusammen ausgeben dürfen. Leer = keine Grenze.',
     'organizations.role.user': 'Mitglied',
     'organizations.role.viewer': 'Mitglied, nur lesend',
     'organizations.role.admin': 'Admin',

@@ -16,7 +16,6 @@ export const t = textsOf({
     'teams.search': 'Search teams by name',
     'teams.empty': 'No teams yet',
     'teams.emptyHelp': 'A team shares models, limits and a budget between its members.',
-    'teams.budgetHelp': 'What all of its members and keys may spend together. Empty = no limit.',
     'teams.role.admin': 'Admin',
     'teams.role.user': 'Member',
     'teams.block': 'Block team',
@@ -27,7 +26,6 @@ export const t = textsOf({
     'teams.deleteHelp': 'Deletes {name} with all of its keys. Its calls stay in the logs. This cannot be undone.',
     'teams.deleted.toast': 'Team {name} deleted',
     'teams.organization': 'Organization',
-    'teams.noOrganization': 'No organization',
     'teams.changed.toast': 'Team changed',
     'teams.removeHelp':
       'The user leaves the team, and the keys that the user has in it are deleted. This cannot be undone.',
@@ -47,7 +45,6 @@ export const t = textsOf({
     'teams.search': 'Teams nach Namen suchen',
     'teams.empty': 'Noch keine Teams',
     'teams.emptyHelp': 'In einem Team teilen die Mitglieder Modelle, Limits und ein Budget.',
-    'teams.budgetHelp': 'Was alle Mitglieder und Schlüssel zusammen ausgeben dürfen. Leer = kein Limit.',
     'teams.role.admin': 'Admin',
     'teams.role.user': 'Mitglied',
     'teams.block': 'Team sperren',
@@ -58,7 +55,6 @@ export const t = textsOf({
     'teams.deleteHelp': 'Löscht {name} mit allen Schlüsseln, endgültig. Die Aufrufe bleiben im Protokoll.',
     'teams.deleted.toast': 'Team {name} gelöscht',
     'teams.organization': 'Organisation',
-    'teams.noOrganization': 'Keine Organisation',
     'teams.changed.toast': 'Team geändert',
     'teams.removeHelp':
       'Der Nutzer verlässt das Team, und seine Schlüssel darin werden gelöscht. Das lässt sich nicht rückgängig machen.',

@@ -11,7 +11,6 @@ export const page: PageDeclaration = {
 
 export const t = textsOf({
   en: {
-    'users.displayName': 'Display name (optional)',
     'users.email': 'E-mail address',
     'users.role': 'Role',
     'users.everyRole': 'Every role',
@@ -34,7 +33,6 @@ export const t = textsOf({
     'users.invite.ends': 'Valid until',
   },
   de: {
-    'users.displayName': 'Anzeigename (freiwillig)',
     'users.email': 'E-Mail-Adresse',
     'users.role': 'Rolle',
     'users.everyRole': 'Jede Rolle',

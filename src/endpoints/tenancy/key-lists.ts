@@ -73,7 +73,7 @@ const listQuery = lazy(() =>
     search: keyName()
       .optional()
       .describe(
-        'A part of the alias, of the last characters or of the name of the team, in any case, or the whole id.',
+        "It is a part of the alias, of the last characters or of the team's name, in any case, or it is the whole id.",
       ),
     return_full_object: z.stringbool().default(false),
     include_team_keys: z

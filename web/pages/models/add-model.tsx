@@ -91,7 +91,6 @@ interface ProviderFieldProps {
 
 function ProviderField({ value, onChange }: ProviderFieldProps) {
   const { data = [], error, refetch } = useSupportedProviders()
-  const [typed, setTyped] = useState('')
   return (
     <>
       {error && <ErrorState error={error} isInline onRetry={() => void refetch()} />}
@@ -99,21 +98,9 @@ function ProviderField({ value, onChange }: ProviderFieldProps) {
         label={t('setup.provider')}
         value={value}
         onChange={onChange}
-        onSearch={setTyped}
-        choices={found(data, typed.trim().toLowerCase()).map(one => ({ value: one.provider, label: labelOf(one) }))}
+        choices={data.toSorted(ownServerFirst).map(one => ({ value: one.provider, label: labelOf(one) }))}
       />
     </>
-  )
-}
-
-/** Those that hold what was typed; the ones whose name begins with it first. */
-function found(all: readonly Provider[], typed: string): readonly Provider[] {
-  const begins = (one: Provider) => one.provider.startsWith(typed)
-  const isChosen = all.some(one => labelOf(one).toLowerCase() === typed && one.provider === ownServer)
-  if (typed === '' || isChosen) return all.toSorted(ownServerFirst)
-  const matching = all.filter(one => `${one.provider} ${labelOf(one)}`.toLowerCase().includes(typed))
-  return matching.toSorted(
-    (one, other) => Number(begins(other)) - Number(begins(one)) || one.provider.localeCompare(other.provider),
   )
 }
 

@@ -5,6 +5,7 @@ import type { CallOrder, HistogramQuery, ShownQuery } from '../../../core/ledger
 import type { LedgerRow } from '../../../core/ledger/ledger-columns.ts'
 import { countCalls } from './histogram.ts'
 import type { ReadBounds } from './histogram.ts'
+import { foldSums } from '../sums/fold-sums.ts'
 import { openLedgerDatabase } from '../ledger-database.ts'
 import type { LedgerDatabase } from '../ledger-database.ts'
 import { exampleRow, makePlace } from '../ledger-fixture.ts'
@@ -94,14 +95,16 @@ for (const { name, url } of servers)
   describe(name, () => {
     let place: LedgerPlace
     let database: LedgerDatabase
-    const store = (some: readonly LedgerRow[]) =>
-      database.insert(
+    const store = async (some: readonly LedgerRow[]) => {
+      await database.insert(
         some.map(row => {
           const record = decodeRecord(encodeSettlement(row))
           if (record?.kind !== 'settlement') throw new Error('a row is no settlement')
           return record.values
         }),
       )
+      await foldSums(database)
+    }
     beforeAll(async () => {
       place = await makePlace(url)
       database = await openLedgerDatabase(place.databaseUrl)
