@@ -224,7 +224,7 @@ describe.skipIf(!hasChromium)('the chat', () => {
     await say(page, 'tokens: 400')
     await page.locator('article[aria-busy=true] .markdown').waitFor()
     await page.keyboard.press('Escape')
-    await page.getByText('Stopped').waitFor()
+    await page.getByText('Stopped', { exact: true }).waitFor()
     await page.getByRole('status').getByText('The answer was stopped').waitFor()
     await page.getByRole('combobox', { name: 'Model: slow' }).click()
     await page.getByPlaceholder('Search models').fill('chat-model')
