@@ -5,7 +5,7 @@
  * the fields of tenant objects that requests may send, of which forms are made.
  */
 import { join } from 'node:path'
-import * as tables from '../src/core/tenancy/field-tables.ts'
+import { writtenObjects } from '../src/core/tenancy/field-tables.ts'
 import type { FieldTable } from '../src/core/tenancy/fields.ts'
 import { openapiDocument } from '../src/endpoints/openapi/document.ts'
 import { allEndpoints } from '../src/endpoints/index.ts'
@@ -47,15 +47,7 @@ async function write(path: string, text: string): Promise<void> {
 }
 
 function writtenFieldsFile(): string {
-  const objects: Readonly<Record<string, FieldTable>> = {
-    key: tables.keyFields,
-    team: tables.teamFields,
-    user: tables.userFields,
-    organization: tables.organizationFields,
-    customer: tables.customerFields,
-    tag: tables.tagFields,
-    budget: tables.budgetFields,
-  }
+  const objects: Readonly<Record<string, FieldTable>> = writtenObjects
   const texts = Object.entries(objects).map(([object, table]) => {
     const fields = Object.values(table).filter(field => field.isWritten)
     const lines = fields.map(

@@ -3,6 +3,8 @@
  * differ and no two agree, the file of decisions says which one is right. Where nothing says it, the dearest price
  * holds, and is marked, if the lists differ by less than a half; else the price is unknown.
  */
+import { discounts } from '../../src/config/prices/billed-terms.ts'
+import { isTokenUnit } from '../../src/config/prices/list-prices.ts'
 import type { PriceUnit } from '../../src/config/prices/list-prices.ts'
 import { tidy } from './flat.ts'
 import type { FlatPrices, ListedFacts, ListedModel, PriceList } from './flat.ts'
@@ -230,11 +232,6 @@ function withoutRepeats(prices: FlatPrices): FlatPrices {
   )
 }
 
-/** Kinds of tokens: of those that the standard service prices, a variant has a price of its own. */
-const tokenKinds = /^(?:input|output|cacheRead|cacheWrite|reasoning)(?:Audio|Image|Video|OneHour|TwelveHour)?$/
-/** Variants that cost no more than the standard service. */
-const discounts: ReadonlySet<string> = new Set(['batch', 'flex'])
-
 /**
  * Makes every variant complete. What it does not discount keeps the standard price: so do OpenAI's batches for cached
  * input (developers.openai.com/api/docs/pricing) and Google's (ai.google.dev/gemini-api/docs/batch-api). A write for
@@ -257,7 +254,8 @@ function completed(prices: FlatPrices): Pick<MergedModel, 'prices' | 'unknown'> 
     const lacks = gaps.some(([unit, price]) => price > 0 && /^(?:input|output)$/.test(unit))
     if (lacks) for (const path of Object.keys(result)) if (path.startsWith(of(''))) delete result[path]
     if (lacks) continue
-    const isUnknown = ([unit, price]: [string, number]) => price > 0 && !discounts.has(name) && tokenKinds.test(unit)
+    const isUnknown = ([unit, price]: [string, number]) =>
+      price > 0 && !discounts.has(name) && isTokenUnit(unit as PriceUnit)
     for (const gap of gaps) if (!isUnknown(gap)) result[of(gap[0])] = gap[1]
     if (gaps.some(isUnknown)) unknown[name] = gaps.filter(isUnknown).map(([unit]) => unit as PriceUnit)
   }

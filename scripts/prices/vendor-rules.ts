@@ -3,7 +3,7 @@ import type { FlatPrices } from './flat.ts'
 
 /** developers.openai.com/api/docs/pricing, "Built-in tools" (2026-11): of models that do not reason. */
 const plainSearchers = /^gpt-4(?:o|\.1)(?:-mini)?(?:-20\d\d-\d\d-\d\d)?$/
-/** They search before every answer: "always", as the same page and the guide "Web search" have it (2026-11). */
+/** They search before every answer, so that each call pays a search. */
 const searchModels = /-search-(?:preview|api)(?:-|$)/
 /** Dollars for a search by the tool, and by its predecessor where the model does not reason. */
 const [search, plainPreview] = [0.01, 0.025]

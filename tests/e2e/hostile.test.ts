@@ -337,7 +337,7 @@ describe('bombs', () => {
       // There is no cache here to be emptied, which that path says where a body is taken.
       for (const { at, path, dialect, admin } of attacks.filter(one => one.at !== '/cache/flushall')) {
         const response = await post(path?.() ?? at, body, {}, admin ? masterKey : key)
-        // Fields of keys and the like that nobody knows are passed over and named, whatever is in them.
+        // Unknown fields of keys and the like are passed over and named.
         const isNamed = response.headers.has('x-warnings') || /"warnings":\[[^\]]/.test(await response.clone().text())
         const isRefused = response.status >= 400 || isNamed
         expect({ at, complaint: await complaint(response, dialect), isRefused }).toEqual({

@@ -103,6 +103,8 @@ test('what LiteLLM knows and has no function here is named with what to do inste
 test('what would narrow or widen rights, limits or spending is refused, also where it is misspelt or deep inside', async () => {
   const wrong: [string, Json, string][] = [
     ['/key/generate', { max_budgt: 5 }, 'max_budgt'],
+    ['/key/generate', { max_budgt: 0 }, 'max_budgt'],
+    ['/team/new', { allow_everything: false }, 'allow_everything'],
     ['/key/generate', { monthly_budget: 5 }, 'monthly_budget'],
     ['/key/generate', { team: 't' }, 'team'],
     ['/key/generate', { object_permission: { vector_stores: ['v'] } }, 'object_permission'],

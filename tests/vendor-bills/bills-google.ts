@@ -1,21 +1,9 @@
 /** Google: answers of the guides of ai.google.dev; figures of its page "Gemini Developer API pricing". */
 import { perMillion, perThousand } from './bill.ts'
 import type { Bill } from './bill.ts'
+import { geminiAnswer } from './answers.ts'
 
 const page = 'https://ai.google.dev/gemini-api/docs/pricing, 2026-11'
-
-const answer = (usageMetadata: object, groundingMetadata?: object) => ({
-  candidates: [
-    {
-      content: { role: 'model', parts: [{ text: 'Hi' }] },
-      finishReason: 'STOP',
-      index: 0,
-      ...(groundingMetadata && { groundingMetadata }),
-    },
-  ],
-  usageMetadata,
-  modelVersion: 'gemini',
-})
 
 const bill = (name: string, model: string, given: Record<string, unknown>, lines: Bill['lines']): Bill => ({
   name,
@@ -56,15 +44,15 @@ const grounded = { webSearchQueries: ['who won euro 2024', 'euro 2024 final', 'e
 const small = { promptTokenCount: 1000, candidatesTokenCount: 100, thoughtsTokenCount: 50, totalTokenCount: 1150 }
 
 export const googleBills: readonly Bill[] = [
-  bill('thinking beside the candidates', 'gemini-2.5-flash', answer(small), [
+  bill('thinking beside the candidates', 'gemini-2.5-flash', geminiAnswer(small), [
     perMillion(1000, '0.30'),
     perMillion(150, '2.50'),
   ]),
-  bill('pictures at the price of text', 'gemini-2.5-flash', answer(picture), [
+  bill('pictures at the price of text', 'gemini-2.5-flash', geminiAnswer(picture), [
     perMillion(264, '0.30'),
     perMillion(80, '2.50'),
   ]),
-  bill('audio', 'gemini-2.5-flash', answer(heard), [
+  bill('audio', 'gemini-2.5-flash', geminiAnswer(heard), [
     perMillion(1000, '0.30'),
     perMillion(5000, '1.00'),
     perMillion(100, '2.50'),
@@ -72,7 +60,7 @@ export const googleBills: readonly Bill[] = [
   bill(
     'cached audio, once',
     'gemini-2.5-flash',
-    answer({
+    geminiAnswer({
       ...heard,
       cachedContentTokenCount: 4500,
       cacheTokensDetails: [
@@ -91,28 +79,28 @@ export const googleBills: readonly Bill[] = [
   bill(
     'audio in the cache, without a figure of how much',
     'gemini-2.5-flash',
-    answer({ ...heard, cachedContentTokenCount: 900 }),
+    geminiAnswer({ ...heard, cachedContentTokenCount: 900 }),
     null,
   ),
-  bill('a prompt of 200,000 tokens', 'gemini-2.5-pro', answer({ ...small, promptTokenCount: 200_000 }), [
+  bill('a prompt of 200,000 tokens', 'gemini-2.5-pro', geminiAnswer({ ...small, promptTokenCount: 200_000 }), [
     perMillion(200_000, '1.25'),
     perMillion(150, '10.00'),
   ]),
-  bill('a prompt of 200,001 tokens', 'gemini-2.5-pro', answer({ ...small, promptTokenCount: 200_001 }), [
+  bill('a prompt of 200,001 tokens', 'gemini-2.5-pro', geminiAnswer({ ...small, promptTokenCount: 200_001 }), [
     perMillion(200_001, '2.50'),
     perMillion(150, '15.00'),
   ]),
-  bill('a long cached video', 'gemini-2.5-pro', answer(cachedVideo), [
+  bill('a long cached video', 'gemini-2.5-pro', geminiAnswer(cachedVideo), [
     perMillion(29, '2.50'),
     perMillion(696_190, '0.25'),
     perMillion(214, '15.00'),
   ]),
-  bill('grounding by the prompt', 'gemini-2.5-flash', answer(small, grounded), [
+  bill('grounding by the prompt', 'gemini-2.5-flash', geminiAnswer(small, grounded), [
     perMillion(1000, '0.30'),
     perMillion(150, '2.50'),
     perThousand(1, '35.00'),
   ]),
-  bill('grounding by the query, each once', 'gemini-3.1-pro-preview', answer(small, grounded), [
+  bill('grounding by the query, each once', 'gemini-3.1-pro-preview', geminiAnswer(small, grounded), [
     perMillion(1000, '2.00'),
     perMillion(150, '12.00'),
     perThousand(2, '14.00'),
@@ -120,13 +108,13 @@ export const googleBills: readonly Bill[] = [
   bill(
     'grounding by maps, by the prompt',
     'gemini-2.5-flash',
-    answer(small, {
+    geminiAnswer(small, {
       groundingChunks: [{ maps: { uri: 'https://maps.google.com/1' } }],
     }),
     [perMillion(1000, '0.30'), perMillion(150, '2.50'), perThousand(1, '25.00')],
   ),
   {
-    ...bill('priority that was served', 'gemini-2.5-flash', answer(small), [
+    ...bill('priority that was served', 'gemini-2.5-flash', geminiAnswer(small), [
       perMillion(1000, '0.54'),
       perMillion(150, '4.50'),
     ]),
@@ -134,7 +122,7 @@ export const googleBills: readonly Bill[] = [
     answeredTier: 'priority',
   },
   {
-    ...bill('priority above its limits is served as standard', 'gemini-2.5-flash', answer(small), [
+    ...bill('priority above its limits is served as standard', 'gemini-2.5-flash', geminiAnswer(small), [
       perMillion(1000, '0.30'),
       perMillion(150, '2.50'),
     ]),
@@ -142,12 +130,12 @@ export const googleBills: readonly Bill[] = [
     answeredTier: 'standard',
   },
   {
-    ...bill('flex', 'gemini-2.5-flash', answer(small), [perMillion(1000, '0.15'), perMillion(150, '1.25')]),
+    ...bill('flex', 'gemini-2.5-flash', geminiAnswer(small), [perMillion(1000, '0.15'), perMillion(150, '1.25')]),
     asked: { serviceTier: 'flex' },
     answeredTier: 'flex',
   },
   {
-    ...bill('a line of a batch', 'gemini-2.5-flash', answer(small), [
+    ...bill('a line of a batch', 'gemini-2.5-flash', geminiAnswer(small), [
       perMillion(1000, '0.15'),
       perMillion(150, '1.25'),
     ]),
@@ -157,7 +145,7 @@ export const googleBills: readonly Bill[] = [
     ...bill(
       'Vertex AI, throughput that was bought ahead',
       'gemini-2.5-flash',
-      answer({
+      geminiAnswer({
         ...small,
         trafficType: 'PROVISIONED_THROUGHPUT',
       }),
@@ -169,7 +157,7 @@ export const googleBills: readonly Bill[] = [
     ...bill(
       'Vertex AI outside of the global endpoint',
       'gemini-3.5-flash',
-      answer({ ...small, trafficType: 'ON_DEMAND' }),
+      geminiAnswer({ ...small, trafficType: 'ON_DEMAND' }),
       [perMillion(1000, '1.50'), perMillion(150, '9.00')],
     ),
     provider: 'vertex_ai',

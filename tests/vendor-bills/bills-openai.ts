@@ -1,6 +1,7 @@
 /** OpenAI: answers of the API reference and the guides; figures of developers.openai.com, "Pricing" (2026-11). */
 import { perMillion, perThousand } from './bill.ts'
 import type { Bill } from './bill.ts'
+import { responsesAnswer } from './answers.ts'
 
 const page = 'https://developers.openai.com/api/docs/pricing, 2026-11'
 
@@ -9,23 +10,6 @@ const completion = (usage: object, more: object = {}) => ({
   object: 'chat.completion',
   model: 'gpt',
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hello!' }, finish_reason: 'stop' }],
-  usage,
-  ...more,
-})
-
-const response = (usage: object, more: object = {}) => ({
-  id: 'resp_67ccd2bed1ec8190b14f964abc054267',
-  object: 'response',
-  status: 'completed',
-  model: 'gpt',
-  output: [
-    {
-      type: 'message',
-      role: 'assistant',
-      id: 'msg_1',
-      content: [{ type: 'output_text', text: 'Hi', annotations: [] }],
-    },
-  ],
   usage,
   ...more,
 })
@@ -165,7 +149,7 @@ export const openaiBills: readonly Bill[] = [
   responses(
     'a Response',
     'gpt-5.4',
-    response(
+    responsesAnswer(
       {
         input_tokens: 36,
         input_tokens_details: { cached_tokens: 0 },
@@ -180,7 +164,7 @@ export const openaiBills: readonly Bill[] = [
   responses(
     'searches of the web: opened pages are free',
     'gpt-5.4',
-    response(tokens, {
+    responsesAnswer(tokens, {
       tools: [{ type: 'web_search' }],
       output: [search('search'), search('open_page'), search('search'), search('find_in_page')],
     }),
@@ -189,7 +173,7 @@ export const openaiBills: readonly Bill[] = [
   responses(
     'searches as the Response counts them',
     'gpt-5.4',
-    response(tokens, {
+    responsesAnswer(tokens, {
       tools: [{ type: 'web_search' }],
       tool_usage: { web_search: { num_requests: 3 } },
     }),
@@ -198,7 +182,7 @@ export const openaiBills: readonly Bill[] = [
   responses(
     'a search by the preview tool, of a model that does not reason',
     'gpt-4.1',
-    response(tokens, {
+    responsesAnswer(tokens, {
       tools: [{ type: 'web_search_preview' }],
       output: [search('search')],
     }),
@@ -207,7 +191,7 @@ export const openaiBills: readonly Bill[] = [
   responses(
     'searches of files',
     'gpt-4.1',
-    response(tokens, {
+    responsesAnswer(tokens, {
       tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }],
       output: [file, file],
     }),
@@ -216,7 +200,7 @@ export const openaiBills: readonly Bill[] = [
   responses(
     'a container of code, which may have been paid before',
     'gpt-4.1',
-    response(tokens, {
+    responsesAnswer(tokens, {
       tools: [{ type: 'code_interpreter', container: { type: 'auto' } }],
       output: [code, code],
     }),
@@ -225,7 +209,7 @@ export const openaiBills: readonly Bill[] = [
   responses(
     'pictures by a model that is not named',
     'gpt-5.4',
-    response(tokens, {
+    responsesAnswer(tokens, {
       tools: [{ type: 'image_generation' }],
       output: [{ type: 'image_generation_call', id: 'ig_1', result: 'QUI=' }],
     }),
@@ -234,7 +218,7 @@ export const openaiBills: readonly Bill[] = [
   responses(
     'pictures by a model that is named',
     'gpt-5.4',
-    response(tokens, {
+    responsesAnswer(tokens, {
       tools: [{ type: 'image_generation', model: 'gpt-image-1' }],
       tool_usage: { image_gen: { ...drawn.usage, output_tokens: 1056, total_tokens: 1106 } },
     }),

@@ -1,16 +1,13 @@
 /** Calls that cost what they do because of where they are computed, in several tiers of service. */
 import { perMillion } from './bill.ts'
 import type { Bill, BillLine } from './bill.ts'
+import { converseAnswer } from './answers.ts'
 
 /** The page that has the price of each region; the figures are those that LiteLLM's list 1.110.2 gives for it. */
 const amazonPage = 'https://aws.amazon.com/bedrock/pricing, on-demand, by region, by LiteLLM 1.110.2'
 
-const converse = (usage: object, tier?: string) => ({
-  output: { message: { role: 'assistant', content: [{ text: 'Hi' }] } },
-  stopReason: 'end_turn',
-  usage,
-  ...(tier !== undefined && { serviceTier: { type: tier } }),
-})
+const converse = (usage: object, tier?: string) =>
+  converseAnswer(usage, tier === undefined ? {} : { serviceTier: { type: tier } })
 
 const plainUsage = { inputTokens: 1000, outputTokens: 200, totalTokens: 1200 }
 const lines = (input: string, output: string): BillLine[] => [perMillion(1000, input), perMillion(200, output)]

@@ -1,6 +1,7 @@
 /** What vendors charge beside tokens, and by which list: searches, maps, lifetimes of caches, routers, tiers. */
 import { perMillion, perThousand } from './bill.ts'
 import type { Bill } from './bill.ts'
+import { converseAnswer, geminiAnswer, responsesAnswer } from './answers.ts'
 
 /** The pages that have these prices; the figures are those that LiteLLM's list 1.110.2 gives for them on this day. */
 const openaiPage = 'https://developers.openai.com/api/docs/pricing, by LiteLLM 1.110.2'
@@ -32,22 +33,7 @@ const responses = (usage: object, given: Given, more: object = {}): Bill => ({
   provider: 'openai',
   wording: 'responses',
   page: openaiPage,
-  answer: {
-    id: 'resp_1',
-    object: 'response',
-    status: 'completed',
-    model: given.model,
-    output: [
-      {
-        type: 'message',
-        role: 'assistant',
-        id: 'msg_1',
-        content: [{ type: 'output_text', text: 'Hi', annotations: [] }],
-      },
-    ],
-    usage,
-    ...more,
-  },
+  answer: responsesAnswer(usage, { model: given.model, ...more }),
   ...given,
 })
 
@@ -55,18 +41,7 @@ const gemini = (usageMetadata: object, given: Given, groundingMetadata?: object)
   provider: 'gemini',
   wording: 'gemini',
   page: googlePage,
-  answer: {
-    candidates: [
-      {
-        content: { role: 'model', parts: [{ text: 'Hi' }] },
-        finishReason: 'STOP',
-        index: 0,
-        ...(groundingMetadata && { groundingMetadata }),
-      },
-    ],
-    usageMetadata,
-    modelVersion: 'gemini',
-  },
+  answer: geminiAnswer(usageMetadata, groundingMetadata),
   ...given,
 })
 
@@ -74,12 +49,7 @@ const converse = (usage: object, given: Given, more: object = {}): Bill => ({
   provider: 'bedrock',
   wording: 'converse',
   page: bedrockPage,
-  answer: {
-    output: { message: { role: 'assistant', content: [{ text: 'Hi' }] } },
-    stopReason: 'end_turn',
-    usage,
-    ...more,
-  },
+  answer: converseAnswer(usage, more),
   ...given,
 })
 

@@ -1,22 +1,16 @@
 /** Every field that a person sets of a key, a team or the like is in a form, set elsewhere, or named with a reason. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { Glob } from 'bun'
 import { expect, test } from 'bun:test'
-import * as tables from '../../src/core/tenancy/field-tables.ts'
+import { writtenObjects } from '../../src/core/tenancy/field-tables.ts'
 import type { FieldTable } from '../../src/core/tenancy/fields.ts'
 import { writtenFields } from '../../web/api/written-fields.ts'
-import { formFields, setElsewhere, setNowhere } from '../../web/components/forms/object-forms.ts'
+import { formFields, setElsewhere, setNowhere, withoutForm } from '../../web/components/forms/object-forms.ts'
 import type { ObjectKind } from '../../web/components/forms/object-forms.ts'
 
-const ofObjects: Readonly<Record<ObjectKind, FieldTable>> = {
-  key: tables.keyFields,
-  team: tables.teamFields,
-  user: tables.userFields,
-  organization: tables.organizationFields,
-  customer: tables.customerFields,
-  tag: tables.tagFields,
-  budget: tables.budgetFields,
-}
+const ofObjects: Readonly<Record<ObjectKind, FieldTable>> = writtenObjects
+const web = join(import.meta.dir, '../../web')
 const objects = Object.keys(ofObjects) as ObjectKind[]
 
 const namesOf = (object: ObjectKind): string[] =>
@@ -49,6 +43,14 @@ test('every written field is in the form of its object, set by another part of a
   }
 })
 
+test('a page shows the form of every object, but for those that are said to have none', async () => {
+  const pages = await Promise.all(
+    [...new Glob('pages/**/*.tsx').scanSync(web)].map(name => Bun.file(join(web, name)).text()),
+  )
+  const shown = objects.filter(object => pages.some(text => text.includes(`object="${object}"`)))
+  expect(shown).toEqual(objects.filter(object => !(object in withoutForm)))
+})
+
 test('no reason is left of a field that is set or gone, and the parts that set fields are there', () => {
   const all = objects.flatMap(object => namesOf(object).map(name => `${object}.${name}`))
   expect(Object.keys(setNowhere).filter(name => !all.includes(name))).toEqual([])
@@ -57,6 +59,6 @@ test('no reason is left of a field that is set or gone, and the parts that set f
   expect(Object.keys(setElsewhere).filter(name => !all.some(one => one.endsWith(`.${name}`)))).toEqual([])
   for (const part of Object.values(setElsewhere)) {
     const [path] = /\S+\.tsx/.exec(part) ?? []
-    if (path !== undefined) expect([path, existsSync(join(import.meta.dir, '../../web', path))]).toEqual([path, true])
+    if (path !== undefined) expect([path, existsSync(join(web, path))]).toEqual([path, true])
   }
 })

@@ -86,7 +86,7 @@ function rotationChanges({ auto_rotate: rotates, rotation_interval: interval }: 
   return interval === undefined ? {} : { rotationInterval: interval }
 }
 
-/** A key as the API shows it its text. */
+/** A key as the API shows it, without its text. */
 export const shownKey = (record: KeyRecord) => ({
   ...shownFields(keyRecordFields, record),
   auto_rotate: record.rotationInterval !== null,

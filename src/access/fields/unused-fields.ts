@@ -1,6 +1,6 @@
 /** Fields of management requests that LiteLLM knows and that do nothing here, and what to do instead. */
 
-/** One of them. Null, false, 0 and what is empty ask for nothing, and are taken in every case. */
+/** One of them. Null, false, 0 and what is empty ask for nothing of it, and are taken in every case. */
 interface UnusedField {
   /** What to do instead, as the end of a sentence. */
   readonly instead: string

@@ -20,7 +20,7 @@ export function billedTerms(terms: readonly ListedPrice[]): readonly ListedPrice
 }
 
 /** Variants that cost no more than the standard service: what they do not discount keeps its standard price. */
-const discounts: ReadonlySet<string> = new Set(['batch', 'flex'])
+export const discounts: ReadonlySet<string> = new Set(['batch', 'flex'])
 
 /** The kinds of tokens without a price in dearer variants (`priority`), where the standard one would be too low. */
 function gapsOf(terms: readonly ListedPrice[]): ReadonlyMap<string, readonly PriceUnit[]> {

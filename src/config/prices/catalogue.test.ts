@@ -147,6 +147,6 @@ test('variants are those that the vendor lists', () => {
 
 test('tokens of pictures have a price of their own', () => {
   const usage = { inputTokens: 10, outputTokens: 0, inputImageTokens: 4 }
-  // cohere.com/pricing (2026-11-29): embed-v4.0, $0.12 for text, $0.47 for images.
+  // LiteLLM's list 1.110.2: embed-v4.0, $0.12 for text, $0.47 for images.
   expect(costNanoUsd(usage, catalogPrices('cohere', 'embed-v4.0'), { atMs: 0 })).toBe(6n * 120n + 4n * 470n)
 })

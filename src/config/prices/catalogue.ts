@@ -8,7 +8,7 @@ import type { ListedEntry } from './price-list.ts'
 import { priceUnits, pricesOf } from './list-prices.ts'
 import { agreesWith, mergedEntry } from './merged-lists.ts'
 import type { OperatorEntry, OperatorList } from './operator-list.ts'
-import { scaledTokens } from './place-premiums.ts'
+import { claudeByPlace, scaledTokens } from './place-premiums.ts'
 import { lacksPremium, namesInPlace, neighboursOf } from './place-names.ts'
 
 /** What the catalogue has of a model, and where it was found. */
@@ -51,11 +51,8 @@ export function catalogueEntry(provider: string, model: string, place?: string):
   const own = operatorList && firstIn(groups, names => operatorList!.find(provider, names))
   const found = own ? overBuiltIn({ provider, model }, own, builtIn) : builtIn?.entry
   if (!found?.prices || !lacksPremium(model, found.name, place)) return found
-  return { ...found, prices: scaledTokens(found.prices, regionalPercent) }
+  return { ...found, prices: scaledTokens(found.prices, BigInt(claudeByPlace.percent)) }
 }
-
-/** In percent of the global price. */
-const regionalPercent = 110n
 
 /** What was found, and how far it is from the place: the group of `namesInPlace`. */
 interface Found<Entry> {

@@ -3,6 +3,7 @@
  * rows of their own (`eu-west-2/minimax.minimax-m2.5`), and those of inference profiles (`eu.amazon.nova-lite-v1:0`).
  */
 import { listName, listNames } from './model-names.ts'
+import { claudeByPlace } from './place-premiums.ts'
 
 /** The region in which a deployment's calls are priced; undefined = its names say all that its price depends on. */
 export function placeOf(provider: string, options: Readonly<Record<string, unknown>>): string | undefined {
@@ -27,8 +28,8 @@ const profilesByRegion: readonly (readonly [RegExp, readonly string[]])[] = [
 const profilesOf = (region: string): readonly string[] =>
   profilesByRegion.find(([pattern]) => pattern.test(region))?.[1] ?? []
 
-/** Claude from 4.5 on, whose prices in one region or geography are a tenth above the global ones. */
-const claudeWithPremium = /(?:^|\.)anthropic\.claude-(?:opus|sonnet|haiku|fable|mythos)-(?:4-[5-9]|[5-9])/
+/** In the names of Bedrock. */
+const claudeWithPremium = new RegExp(`(?:^|\\.)anthropic\\.${claudeByPlace.models}`)
 
 /**
  * The names of a model in groups, the closest to the place first: a row of an earlier group is the better one, in
@@ -48,8 +49,8 @@ export function namesInPlace(model: string, place: string | undefined): readonly
 }
 
 /**
- * Whether a row has the global price of a model that costs more in one place (platform.claude.com, "Pricing",
- * third-party platforms: regional and multi-region endpoints of Bedrock, 2026-11), and the call is computed in one.
+ * Whether a row has the global price of a model that costs more in one place (`claudeByPlace`), and the call is
+ * computed in one.
  */
 export function lacksPremium(model: string, row: string, place: string | undefined): boolean {
   if (place === undefined || !claudeWithPremium.test(row)) return false

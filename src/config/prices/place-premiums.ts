@@ -5,6 +5,8 @@
 import type { Deployment } from '../../core/deployment.ts'
 import type { HourPrices, LaterPrices, Prices, PriceTier } from '../../core/usage/prices.ts'
 import type { Provider, Target } from '../../core/provider.ts'
+import { isTokenUnit, priceUnits } from './list-prices.ts'
+import type { PriceUnit } from './list-prices.ts'
 
 /** What shows where a deployment computes, and which model. */
 export type PlacedTarget = Pick<Target, 'model' | 'baseUrl' | 'options'> & {
@@ -33,6 +35,12 @@ function isVertexRegion({ baseUrl, options }: PlacedTarget): boolean {
   return hostOf(baseUrl) !== 'aiplatform.googleapis.com' && hostOf(baseUrl).endsWith('googleapis.com')
 }
 
+/**
+ * Claude from 4.5 on costs more at regional and multi-region endpoints of Vertex and Bedrock than at global ones
+ * (platform.claude.com, "Pricing", third-party platforms, 2026-11). `models` is the source of a pattern of their names.
+ */
+export const claudeByPlace = { models: 'claude-(?:opus|sonnet|haiku|fable|mythos)-(?:4-[5-9]|[5-9])', percent: 110 }
+
 const premiums: readonly Premium[] = [
   {
     // cloud.google.com, "Vertex AI pricing": Gemini 3 and later at non-global endpoints, since 2026-07-01 (2026-11).
@@ -42,11 +50,10 @@ const premiums: readonly Premium[] = [
     percent: 110,
   },
   {
-    // platform.claude.com, "Pricing", third-party platforms: Claude 4.5 and later at regional endpoints (2026-11).
     provider: 'vertex_ai',
-    models: /^(anthropic\/)?claude-(?:opus|sonnet|haiku|fable|mythos)-(?:4-[5-9]|[5-9])/,
+    models: new RegExp(`^(anthropic/)?${claudeByPlace.models}`),
     isRegional: isVertexRegion,
-    percent: 110,
+    percent: claudeByPlace.percent,
   },
   {
     // developers.openai.com, "Pricing": regional processing, gpt-5.4 and later (2026-11).
@@ -75,34 +82,18 @@ export function pricesInPlace({ prices, priceSource }: PricedFacts, target: Plac
   return premium ? scaledTokens(prices, BigInt(premium.percent)) : prices
 }
 
-/** Searches, containers and the like cost the same everywhere. */
-const tokenNames: ReadonlySet<string> = new Set<keyof Prices>([
-  'input',
-  'output',
-  'cacheRead',
-  'cacheReadAudio',
-  'cacheReadImage',
-  'cacheReadExplicit',
-  'cacheWrite',
-  'cacheWriteOneHour',
-  'cacheWriteTwelveHour',
-  'inputAudio',
-  'outputAudio',
-  'inputImage',
-  'outputImage',
-  'inputVideo',
-  'outputVideo',
-  'reasoning',
-])
-
 /** Prices of tokens times so many percent, in every tier, variant, hour and from every date on. */
 export function scaledTokens(prices: Prices, percent: bigint): Prices {
   const scaled = Object.entries(prices).map(([name, value]) => [
     name,
-    tokenNames.has(name) ? ((value as bigint) * percent + 50n) / 100n : scaledSets(name, value, percent),
+    isPriceOfTokens(name) ? ((value as bigint) * percent + 50n) / 100n : scaledSets(name, value, percent),
   ])
   return Object.fromEntries(scaled) as Prices
 }
+
+/** Searches, containers and the like cost the same everywhere. */
+const isPriceOfTokens = (name: string): boolean =>
+  (priceUnits as readonly string[]).includes(name) && isTokenUnit(name as PriceUnit)
 
 function scaledSets(name: string, value: unknown, percent: bigint): unknown {
   if (name === 'variants')

@@ -272,3 +272,14 @@ export const keyRecordFields = {
   hint: shown('id', 'key_name', 'The last characters of its text, by which people know the key.'),
   ...stampFields,
 }
+
+/** The objects that people make and change in forms, by the words of the API. */
+export const writtenObjects = {
+  key: keyFields,
+  team: teamFields,
+  user: userFields,
+  organization: organizationFields,
+  customer: customerFields,
+  tag: tagFields,
+  budget: budgetFields,
+} as const

@@ -39,8 +39,10 @@ export async function readManagementBody<T>(request: HttpRequest, schema: z.ZodT
     }
     for (const problem of unknown) {
       const value = taken(body, problem.loc.slice(1))
-      if (asksForNothing(value)) continue
+      if (isEmpty(value)) continue
       const verdict = verdictOn(problem, problem.loc.length === 2 ? fieldsOf(schema) : [])
+      const isUnused = typeof verdict === 'string' || unusedFields.has(String(problem.loc.at(-1)))
+      if (isUnused && asksForNothing(value)) continue
       if (typeof verdict === 'string') warnings.push(verdict)
       else refused.push(verdict)
     }
@@ -74,8 +76,12 @@ function taken(body: unknown, path: Problem['loc']): unknown {
   return value
 }
 
-/** Null, false, 0, an empty text, and lists and objects of nothing else. */
+/** Null, and an empty text, list or object. Not 0 and false: a slip such as `max_budgt: 0` means something. */
+const isEmpty = (value: unknown): boolean =>
+  value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0)
+
+/** The same, 0, false, and lists and objects of nothing else: how clients send LiteLLM's fields that they do not use. */
 function asksForNothing(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.values(value).every(asksForNothing)
-  return value === null || value === false || value === '' || value === 0
+  return isEmpty(value) || value === false || value === 0
 }

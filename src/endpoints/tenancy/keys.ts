@@ -98,8 +98,7 @@ export const serviceAccountGenerate: Endpoint = withBody(keyBody, {
   operationId: 'createServiceAccountKey',
   summary: 'Create a key of a team that belongs to no user',
   failures: [404, 409],
-  async handle(body, { services, caller }) {
-    const fields = body
+  async handle(fields, { services, caller }) {
     if (fields.team_id == null) throw wrongField('team_id', 'is missing; a service account belongs to a team')
     if (fields.user_id != null) throw wrongField('user_id', 'cannot be set; a service account belongs to no user')
     return create(services, caller, fields, { isService: true })
@@ -242,8 +241,7 @@ export const keyBulkUpdate: Endpoint = withBody(bulkBody, {
   ...about,
   operationId: 'updateKeys',
   summary: 'Change up to 500 keys, each for itself',
-  async handle(body, { services, caller }) {
-    const { keys } = body
+  async handle({ keys }, { services, caller }) {
     const successful: { key: string; key_info: ValueOf<typeof changedKeySchema> }[] = []
     const failed: { key: string; failed_reason: string }[] = []
     for (const one of keys)
@@ -284,7 +282,7 @@ export const keyRegenerate: Endpoint = withBody(regenerateBody, {
       formerEndMs: graceMs ? nowMs + graceMs : null,
     }
     const changes = { ...keyChanges(fields, nowMs), ...text }
-    const changed = await change({ services, caller: caller }, record, changes, {
+    const changed = await change({ services, caller }, record, changes, {
       version,
       // Of two regenerations at once only one succeeds: the text of the other would be refused already.
       hashBefore: record.hash,

@@ -39,6 +39,29 @@ test('fifty thousand calls drain, and cost the main thread little', async () => 
   expect(costUs).toBeLessThan(10)
 }, 20_000)
 
+test('calls of a thousand keys drain at most four times as slowly as those of one', async () => {
+  const count = 30_000
+  const drainedMs = async (keys: number) => {
+    const at = await place()
+    const ledger = await open(at)
+    const rows = Array.from({ length: count }, (_, index) => exampleRow({ key_id: `key-${(index * 7919) % keys}` }))
+    const startMs = performance.now()
+    for (const row of rows) {
+      ledger.begin(intentOf(row))
+      ledger.settle(row)
+    }
+    await until(async () => {
+      await ledger.flush()
+      return (await ledger.query({ limit: 1, requestId: rows.at(-1)!.request_id })).rows.length === 1
+    })
+    return performance.now() - startMs
+  }
+  const [one, thousand] = [await drainedMs(1), await drainedMs(1000)]
+  const rate = (ms: number) => Math.round((count / ms) * 1000)
+  process.stdout.write(`${rate(one)} rows/s of one key, ${rate(thousand)} of a thousand\n`)
+  expect(thousand).toBeLessThan(4 * one)
+}, 40_000)
+
 test('fifty thousand rows of an earlier process are stored at 30,000 a second or more, new ones within 2 s', async () => {
   const at = await place()
   const count = 50_000

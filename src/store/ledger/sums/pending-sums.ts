@@ -22,20 +22,16 @@ export const addPendingText = (source: string): string =>
 const key = rollupKey.join(', ')
 const sums = sumNames.map(name => `cast(sum(${name}) as bigint) as ${name}`).join(', ')
 
-/**
- * Moves all pending sums to where reports read them: statements of one transaction. On Postgres other replicas wait to
- * append until it ends. The order is that of the keys, in which replicas lock the sums that they change.
- */
-export const foldTexts = (kind: Database['kind']): string[] => [
-  ...(kind === 'postgres' ? ['lock table ledger_pending_sums in share row exclusive mode'] : []),
-  addRollupText(`select ${key}, ${sums} from ledger_pending_sums where true group by ${key} order by ${key}`),
+/** Moves all pending sums to where reports read them: statements of one transaction, in which no rows are stored. */
+export const foldTexts: readonly string[] = [
+  addRollupText(`select ${key}, ${sums} from ledger_pending_sums where true group by ${key}`),
   ...writtenTables.flatMap(table =>
     table.scopes.map(scope => addDerivedText(table, summedText(table, scope, 'ledger_pending_sums'))),
   ),
   'delete from ledger_pending_sums',
 ]
 
-/** SQL: `stored` sums with those that `pending` selects added to them. Both select `columns`, then the sums. */
+/** SQL: adds to `stored` sums what `pending` selects. Both select `columns`, then the sums. */
 export function withPending(stored: string, pending: string, columns: readonly string[]): string {
   return `select ${columns.join(', ')}, ${sums} from
     (select * from (${stored}) as there union all select * from (${pending}) as coming) as parts

@@ -102,7 +102,7 @@ export async function rebuildRollup(database: LedgerDatabase, day: number): Prom
   const statement = (text: string): LedgerStatement => ({ text, values: [day] })
   await database.change([
     ...lockRows(database),
-    ...foldStatements(database.kind),
+    ...foldStatements,
     ...counted(
       'ledger_daily',
       'day = $1',

@@ -91,10 +91,7 @@ export function addDerivedText(table: DerivedTable, source: string): string {
     on conflict (${table.key.join(', ')}) do update set ${added.join(', ')}`
 }
 
-/**
- * Selects `derivedColumns` of one scope from rows like those of `ledger_daily`, in the order of the key, in which
- * replicas lock them. `condition` chooses among the rows.
- */
+/** Selects `derivedColumns` of one scope from rows like those of `ledger_daily`. `condition` chooses among them. */
 export function summedText(table: DerivedTable, scope: DerivedScope, rows = 'ledger_daily', condition = ''): string {
   const source: Source = sources[scope]
   const entity = source.column ?? "''"
@@ -107,7 +104,7 @@ export function summedText(table: DerivedTable, scope: DerivedScope, rows = 'led
   if (source.column) groups.unshift(source.column)
   return `select ${[...values, ...sums].join(', ')} from ${rows}
     where scope = '${source.scope}' ${source.column ? `and ${source.column} <> ''` : ''} ${condition}
-    ${groups.length === 0 ? 'having count(*) > 0' : `group by ${groups.join(', ')} order by ${groups.join(', ')}`}`
+    ${groups.length === 0 ? 'having count(*) > 0' : `group by ${groups.join(', ')}`}`
 }
 
 /** The same from the rows of the ledger. `$1` = the day. */
