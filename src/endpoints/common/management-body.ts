@@ -80,7 +80,7 @@ function taken(body: unknown, path: Problem['loc']): unknown {
 const isEmpty = (value: unknown): boolean =>
   value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0)
 
-/** The same, 0, false, and lists and objects of nothing else: how clients send LiteLLM's fields that they do not use. */
+/** The same, 0, false, and lists and objects of nothing else: so clients send fields of LiteLLM left unused. */
 function asksForNothing(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.values(value).every(asksForNothing)
   return isEmpty(value) || value === false || value === 0
