@@ -21,6 +21,8 @@ export const clientDialects: AnswerDialects = { ...answerAdapters, 'openai-compl
 interface CacheOptions {
   /** Of the limits: the default for answers. */
   readonly redisUrl: string | undefined
+  /** Workers share what else is kept in the memory of the process. */
+  readonly isShared: boolean
   readonly sign: Signer
   readonly logger: Logger
 }
@@ -41,8 +43,8 @@ export function openAnswerCache(options: CacheOptions): OpenedCache {
   const opened = new Map<string, RedisAnswers>()
   const missing = new Set<CacheSettings>()
   const shared = (settings: CacheSettings): SharedAnswers | undefined => {
-    if (settings.kind === 'local') return undefined
-    const url = settings.redisUrl ?? options.redisUrl
+    if (settings.kind === 'local' && !options.isShared) return undefined
+    const url = settings.kind === 'local' ? options.redisUrl : (settings.redisUrl ?? options.redisUrl)
     if (url === undefined) return tellMissing(options.logger, missing, settings)
     const name = JSON.stringify([url, settings.namespace, settings.redisDeadlineMs])
     let store = opened.get(name)
@@ -101,13 +103,13 @@ function tellMissing(logger: Logger, missing: Set<CacheSettings>, settings: Cach
 
 function administrationOf(
   answers: RunningAnswerCache,
-  { scope, ttlMs, isDefaultOn, operations, namespace }: CacheSettings,
+  { kind, scope, ttlMs, isDefaultOn, operations, namespace }: CacheSettings,
   shared: SharedAnswers | undefined,
 ): CacheAdministration {
   return {
-    kind: shared ? 'redis' : 'local',
+    kind: kind === 'local' || !shared ? 'local' : 'redis',
     shown: {
-      type: shared ? 'redis' : 'local',
+      type: kind === 'local' || !shared ? 'local' : 'redis',
       ttl: ttlMs / 1000,
       mode: isDefaultOn ? 'default_on' : 'default_off',
       scope,

@@ -46,6 +46,8 @@ import type { Backlog } from '../store/ledger/journal/journal-backlog.ts'
 import type { LogFields, Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/prometheus.ts'
 import { CachedExposition } from '../telemetry/cached-exposition.ts'
+import { mergeExpositions } from '../telemetry/merged-exposition.ts'
+import type { SharedCooldown, WorkerLink } from '../core/workers.ts'
 import { unpricedModels } from '../telemetry/unpriced-models.ts'
 import { clientDialects } from './answer-cache.ts'
 import { createAlertDelivery } from './alert-delivery.ts'
@@ -90,10 +92,13 @@ export function assemble(assembling: AssemblyParts) {
   const current = { models, settings: models.settings }
   const metrics = assembleMetrics(assembling, { transport, cooling: () => calls.router.coolingDown() })
   const exposition = new CachedExposition(() => metrics.text(), clock)
+  const { worker } = assembling.options
+  worker?.serveMetrics(() => Buffer.from(exposition.bytes()).toString())
   const tokenizer = new Tokenizer()
   const calls = assembleCalls(assembling, { transport, timers, current, metrics, tokenizer })
   const { mailer, ...alerts } = assembleAlerts(assembling, { transport, current, router: calls.router })
   const signIn = signInServices({ store, current, transport, timers, logger, countRefusal: metrics.authFailure })
+  worker?.onCooled(cooldown => calls.router.noteCooldown(cooldown, current.settings.deployments))
   let draining = false
   const detached = new DetachedWork()
   const services: Services = {
@@ -110,8 +115,8 @@ export function assemble(assembling: AssemblyParts) {
     replicas: () => store.limits.redis?.replicas,
     detached,
     ...watchesOf(store),
-    metrics: () => exposition.bytes(),
-    readiness: () => readiness(store, draining),
+    metrics: () => metricsOf(worker, exposition),
+    readiness: () => readiness(store, worker, draining),
     ...fixedParts(assembling.options),
   }
   const router = createRequestRouter({
@@ -146,6 +151,11 @@ export function assemble(assembling: AssemblyParts) {
     /** What was made by API has changed, here or on another replica. */
     objectsChanged: () => useObjects(assembling, () => useSettings(source, current, metrics)),
   }
+}
+
+/** The metrics of this process, or of all workers. */
+function metricsOf(worker: WorkerLink | undefined, own: CachedExposition): Uint8Array | Promise<Uint8Array> {
+  return worker ? worker.metrics().then(texts => Buffer.from(mergeExpositions(texts))) : own.bytes()
 }
 
 /** Puts what was made by API into the settings, at once unless what reads it has to be loaded first. */
@@ -251,7 +261,7 @@ function modelsOf(source: SettingsSource): ModelIndex {
 type Transport = ReturnType<typeof createHttp1Transport>
 
 function assembleMetrics(
-  { store, logger, clients }: AssemblyParts,
+  { options, store, logger, clients }: AssemblyParts,
   { transport, cooling }: { transport: Transport; cooling: () => readonly Deployment[] },
 ): ReturnType<typeof createMetrics> {
   return createMetrics({
@@ -263,7 +273,7 @@ function assembleMetrics(
     deploymentsInCooldown: cooling,
     exportedUsage: () => store.usageOutbox.state(),
     databaseReachable: () => store.databaseReachable(),
-    redis: store.redis,
+    redis: options.worker?.hasOwnStore ? undefined : store.redis,
     cacheCounts: () => store.answerCache.answers.counts(),
     bodyCounts: () => store.bodies.counts(),
   })
@@ -342,8 +352,10 @@ function assembleCalls(
     isBlocked: id => current.models.isBlocked(id),
     countAttempt: metrics.attempt,
     countFallback: metrics.fallback,
-    reportCooldown: cooldown =>
-      logger.warn('a deployment failed and cools down, others go first', cooldownFields(cooldown)),
+    reportCooldown(cooldown) {
+      logger.warn('a deployment failed and cools down, others go first', cooldownFields(cooldown))
+      options.worker?.cooled(sharedCooldown(cooldown))
+    },
   })
   const serving = {
     clock,
@@ -430,6 +442,11 @@ function logNotServed(logger: Logger, source: SettingsSource): void {
   reportedReasons.set(source, notServed)
 }
 
+function sharedCooldown({ deployment: { id, target }, cooldownMs, error }: Cooldown): SharedCooldown {
+  const isRateLimited = error.kind === 'upstream-rate-limited'
+  return { deploymentId: id, model: target.model, cooldownMs, isRateLimited }
+}
+
 function cooldownFields({ deployment, cooldownMs, failsInARow, error }: Cooldown): LogFields {
   return {
     deployment: deployment.id,
@@ -442,7 +459,7 @@ function cooldownFields({ deployment, cooldownMs, failsInARow, error }: Cooldown
   }
 }
 
-function readiness(store: Store, draining: boolean): Readiness {
+function readiness(store: Store, worker: WorkerLink | undefined, draining: boolean): Readiness {
   // An unreachable database does not matter for a while: known keys work and the journal records every call.
   // Two replicas that count limits separately would admit twice as much: only the one with the claim is ready.
   const ready = !draining && store.ledger.healthy && store.isOnlyReplica()
@@ -450,7 +467,13 @@ function readiness(store: Store, draining: boolean): Readiness {
     ready,
     details: {
       db: store.databaseState(),
-      redis: store.redis === undefined ? 'not configured' : store.redis.reachable ? 'connected' : 'disconnected',
+      redis:
+        store.redis === undefined || worker?.hasOwnStore
+          ? 'not configured'
+          : store.redis.reachable
+            ? 'connected'
+            : 'disconnected',
+      ...(worker && { workers: worker.count, workers_serving: worker.serving() }),
       ...(store.redis && !store.redis.reachable && { limits: store.redis.withoutRedis }),
       ledger: store.ledger.healthy ? (store.ledger.failure() ?? 'ok') : 'the journal cannot be written (disk full?)',
       ledger_backlog: backlogDetails(store.ledger.backlog()),

@@ -1,4 +1,5 @@
 /** The composition root: the only place that connects all rooms. */
+import { ownDirectory } from '../config/serve-options.ts'
 import type { RunningServer, ServeOptions } from '../config/serve-options.ts'
 import { SecretSources } from '../config/secret-sources.ts'
 import { madeByApiKeys } from '../config/sections/made-by-api.ts'
@@ -41,7 +42,7 @@ export async function startServer(
 ): Promise<RunningServer> {
   readGlobals()
   const { environment } = options
-  const logger = createLogger({ level: logLevel(environment), clock })
+  const logger = createLogger({ level: logLevel(environment), clock, isShared: options.worker !== undefined })
   const readers = createSecretReaders(environment)
   const secrets = new SecretSources(readers)
   const source = await openSettings({
@@ -62,7 +63,7 @@ export async function startServer(
     logger.warn('other users could read the data directory; it is for the user of the gateway alone now', about)
   if (privacy === 'made-inside')
     logger.info('other users can enter the directory around it: the gateway keeps its files in one of its own', about)
-  const lock = lockDataDirectory(options.dataDirectory)
+  const lock = await lockOwn(options)
   let store: Store | undefined
   try {
     store = await openStore(options, logger, () => source.current())
@@ -74,6 +75,23 @@ export async function startServer(
     )
     throw error
   }
+}
+
+/** A worker that was killed a moment ago may not have left its directory yet. */
+const lockWaitMs = 5000
+const lockAgainMs = 100
+
+/** A worker locks its own directory: that of all is locked by the process that started it. */
+async function lockOwn(options: ServeOptions): Promise<DataLock> {
+  const directory = ownDirectory(options)
+  const untilMs = performance.now() + (options.worker ? lockWaitMs : 0)
+  for (;;)
+    try {
+      return lockDataDirectory(directory)
+    } catch (error) {
+      if (performance.now() >= untilMs) throw error
+      await Bun.sleep(lockAgainMs)
+    }
 }
 
 interface ServerParts {
@@ -95,10 +113,11 @@ async function serveStore(serving: ServerParts): Promise<RunningServer> {
   const parts = assemble({ options, source, store, logger, clients: () => server.clients() })
   parts.objectsChanged()
   await parts.usageExport.begin()
-  store.configured.onChange(() => parts.objectsChanged())
+  store.configured.onChange(() => tellObjects(parts, options))
   const server = listen({
     hostname: options.host,
     port: options.port,
+    sharesPort: options.worker !== undefined,
     clock: tickClock,
     wheel: parts.timers,
     handle: parts.router.handle,
@@ -154,6 +173,11 @@ async function serveStore(serving: ServerParts): Promise<RunningServer> {
       ])
     },
   }
+}
+
+function tellObjects(parts: { objectsChanged(): void }, { worker }: ServeOptions): void {
+  parts.objectsChanged()
+  worker?.changed()
 }
 
 /** Reads secrets that are kept elsewhere: those that are new, and from `start` on all of them from time to time. */

@@ -38,6 +38,8 @@ interface LimitsOptions {
   readonly redisUrl: string | undefined
   /** Names the installation in a Redis that others may use, too. */
   readonly installation: string
+  /** Begins the id of this replica; absent = empty. */
+  readonly idPrefix?: string | undefined
   readonly database: Database
   /** Says which database answers, now and later. */
   readonly names: { follow(listener: (name: string) => void): void }
@@ -98,13 +100,14 @@ async function notifyOnce(alert: SoftBudgetAlert, { database, logger, notify }: 
 async function openRedis(
   url: string,
   budgets: BudgetCounters,
-  { installation, logger, withoutRedis }: LimitsOptions,
+  { installation, idPrefix, logger, withoutRedis }: LimitsOptions,
 ): Promise<RedisLimiter> {
   // Loaded where there is a Redis.
   const loaded = await import('../store/limits/limiter-redis.ts')
   const limiter: RedisLimiter = new loaded.RedisLimiter({
     url,
     installation,
+    idPrefix,
     budgets,
     withoutRedis,
     reportReachable: (reachable, reason) =>

@@ -1,5 +1,6 @@
 /** A start while Postgres is away: known keys are served from what the last process kept, the rest waits. */
 import { join } from 'node:path'
+import { ownDirectory } from '../config/serve-options.ts'
 import type { ServeOptions } from '../config/serve-options.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { migrate } from '../store/database/migrate.ts'
@@ -17,7 +18,7 @@ const retryMs = 1000
 const loadedMsMax = 2000
 const ageMsMax = 60_000
 
-const pathOf = (options: ServeOptions) => join(options.dataDirectory, 'known-keys.json')
+const pathOf = (options: ServeOptions) => join(ownDirectory(options), 'known-keys.json')
 
 /** `kept` = the database is away, and this is what was known of it. */
 export interface OpenedDatabase {

@@ -1,5 +1,6 @@
 /** Opens the parts with state beyond a call: database, keys, limits, ledger. */
 import { join } from 'node:path'
+import { ownDirectory } from '../config/serve-options.ts'
 import type { ServeOptions } from '../config/serve-options.ts'
 import type { IdempotentRequests } from '../core/objects/idempotency.ts'
 import type { KeyReminderStore } from '../core/tenancy/key-reminders.ts'
@@ -46,6 +47,8 @@ import type { Subject } from '../store/tenancy/changes.ts'
 import { createSignInReturns } from '../store/tenancy/sign-in-returns.ts'
 import { createTenancyStore } from '../store/tenancy/store.ts'
 import { openLedger } from '../store/ledger/ledger.ts'
+import { adoptJournals } from './workers/adopt-journals.ts'
+import { workerPrefix } from './workers/worker-messages.ts'
 import { MemoryTail } from '../store/ledger/tail/tail.ts'
 import { RedisTail } from '../store/ledger/tail/redis-tail.ts'
 import { createUsageOutbox } from '../store/ledger/usage-outbox.ts'
@@ -53,6 +56,7 @@ import type { UsageOutbox } from '../core/ledger/usage-outbox.ts'
 import type { JournalledLedger } from '../store/ledger/ledger.ts'
 import type { RedisLimiter } from '../store/limits/limiter-redis.ts'
 import type { Settings } from '../core/settings.ts'
+import type { WorkerLink } from '../core/workers.ts'
 import type { TroubleClaims } from '../core/trouble-claims.ts'
 import { serverState } from '../store/database/open.ts'
 import type { Database } from '../store/database/open.ts'
@@ -140,11 +144,8 @@ type StoreSettings = Pick<
  */
 export async function openStore(options: ServeOptions, logger: Logger, settings: () => StoreSettings): Promise<Store> {
   const { database, kept } = await openWithSchema(options, logger)
-  const reportHeld = (held: boolean) => reportClaim(held, logger)
-  const isAlone = options.redisUrl === undefined
-  const replica = isAlone
-    ? await claimSingleReplica(options.databaseUrl, { reportHeld, later: kept !== undefined })
-    : undefined
+  const { worker, redisUrl } = options
+  const replica = redisUrl === undefined ? await claimDatabase(options, logger, kept !== undefined) : undefined
   const sharedClock = new SharedClock(clock)
   const opened = { database, kept, sharedClock, names: databaseNames(logger) }
   const { installation, configured, keys, secrets } = await openKeys(options, logger, opened)
@@ -156,14 +157,15 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
     settled: row => tail.settled(row),
   })
   const withoutRedis = () => settings().limitsWithoutRedis
-  const { redisUrl } = options
   const name = installation.sign('name in Redis').toString('hex', 0, installationNameBytes)
-  const limits = await openLimits({ redisUrl, installation: name, ...opened, ledger, logger, withoutRedis })
+  const named = { installation: name, idPrefix: worker && workerPrefix(worker.number) }
+  const limits = await openLimits({ redisUrl, ...named, ...opened, ledger, logger, withoutRedis })
   keys.followTenancy(() => limits.survey.changed())
   const troubleClaims =
     redisUrl === undefined ? undefined : createTroubleClaims({ redisUrl, installation: name, database, clock })
   const runLeases = redisUrl === undefined ? undefined : createRunLeases({ redisUrl, installation: name })
-  const answerCache = openAnswerCache({ redisUrl: options.redisUrl, sign: installation.sign, logger })
+  const isShared = worker !== undefined
+  const answerCache = openAnswerCache({ redisUrl, isShared, sign: installation.sign, logger })
   const cacheHours = countCacheHours({ database, clock, counts: () => answerCache.answers.counts() })
   const objects = objectStores({ database, secrets, sharedClock, writer: limits.spendWriter }, settings, logger)
   const bodies = openBodiesOf(options, logger, { database, secrets, settings: () => settings().bodies })
@@ -187,7 +189,7 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
     redis: limits.redis,
     troubleClaims,
     runLeases,
-    isOnlyReplica: () => replica?.held ?? true,
+    isOnlyReplica: () => replica?.held ?? worker?.isOnlyReplica() ?? true,
     startedAway: kept !== undefined,
     close: () =>
       endAll([
@@ -245,7 +247,7 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept,
   let answersSinceMs: number | undefined = -Infinity
   let takesChanges = true
   let directory: KeyCache | undefined
-  const changed = (subjects: readonly string[], revision?: number) => directory?.changed(subjects, revision)
+  const changed = toldToWorkers(options.worker, () => directory)
   const { tenancy, tenants } = openTenancy({ database, sharedClock }, changed)
   const signingIn = { database, clock, hashKey: installation.hashKey, onChange: changed }
   const sessions = createSessionStore(signingIn)
@@ -301,6 +303,15 @@ async function openKeys(options: ServeOptions, logger: Logger, { database, kept,
       databaseAnswersSinceMs: () => answersSinceMs,
       followTenancy: (follow: TenancyFollower) => void followers.push(follow),
     },
+  }
+}
+
+/** Is called with what this process has changed; the other workers ask for it at once, and this one for theirs. */
+function toldToWorkers(worker: WorkerLink | undefined, directory: () => KeyCache | undefined) {
+  worker?.onChanged(() => void directory()?.poll())
+  return (subjects: readonly string[], revision?: number) => {
+    directory()?.changed(subjects, revision)
+    worker?.changed()
   }
 }
 
@@ -375,16 +386,19 @@ function openTail({ redisUrl }: ServeOptions, { sign }: Installation) {
 }
 
 function openLedgerOf(
-  { databaseUrl, dataDirectory, journalSegmentBytes }: ServeOptions,
+  options: ServeOptions,
   logger: Logger,
   { openedFile, isSilent }: Database,
   hooks: { retention(): LedgerRetention; settled(row: LedgerRow): void },
 ): Promise<JournalledLedger> {
+  const { databaseUrl, journalSegmentBytes } = options
+  const journalDirectory = join(ownDirectory(options), 'journal')
+  adoptJournals(options, journalDirectory)
   return openLedger({
     databaseUrl,
     openedFile,
     isSilent,
-    journalDirectory: join(dataDirectory, 'journal'),
+    journalDirectory,
     ...(journalSegmentBytes && { segmentBytes: journalSegmentBytes }),
     clock,
     ...hooks,
@@ -422,6 +436,10 @@ async function followMasterKey(installation: Installation, logger: Logger): Prom
       ? 'the master key was replaced, by another replica or by `modelgate keys reset-master`; the one before is refused'
       : 'the database came back with an older master key; the present one was stored again'
   logger.warn(message, { master_key_hash: installation.masterKeyName() })
+}
+
+function claimDatabase({ databaseUrl }: ServeOptions, logger: Logger, later: boolean) {
+  return claimSingleReplica(databaseUrl, { reportHeld: held => reportClaim(held, logger), later })
 }
 
 function reportClaim(held: boolean, logger: Logger): void {

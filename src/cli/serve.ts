@@ -1,9 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { startServer } from '../app/index.ts'
 import type { Announcement } from '../app/index.ts'
+import { workerVariable } from '../app/workers/worker-messages.ts'
+import type { WorkerPlace } from '../app/workers/worker-messages.ts'
 import { ConfigProcess } from '../config/reading/config-process.ts'
 import type { ConfigReader } from '../config/reading/reading.ts'
-import type { RunningServer } from '../config/serve-options.ts'
+import type { RunningServer, ServeOptions } from '../config/serve-options.ts'
 import { modelCountText } from '../config/model-counts.ts'
 import { systemClock } from '../lib/clock.ts'
 import { compileForServing } from '../lib/compile-policy.ts'
@@ -35,37 +38,112 @@ export const serve: Command = {
       help: 'Prefix that a proxy passes on (SERVER_ROOT_PATH; default none)',
     },
     'data-dir': dataFlag,
+    workers: {
+      type: 'string',
+      value: 'N',
+      help: 'Processes that serve: a number, or auto for one a core (MODELGATE_WORKERS; default 1)',
+    },
   },
   async run(input) {
     const { environment } = input
     goOnWithoutReader()
-    const server = await start(input)
+    const place = workerPlace(environment)
+    const count = workerCount(input)
+    if (place === undefined && count > 1) return supervise(input, count)
+    const server = place ? await startWorker(input, place) : await start(input)
     keepServing(server)
-    return new Promise<number>(resolve => {
-      let stoppingSinceMs: number | undefined
-      const stop = () => {
-        if (stoppingSinceMs === undefined) {
-          stoppingSinceMs = systemClock.monotonicMs()
-          server.stop().then(
-            () => resolve(0),
-            (thrown: unknown) => {
-              printError(`not everything ended well: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
-              resolve(1)
-            },
-          )
-        } else if (systemClock.monotonicMs() - stoppingSinceMs > sameSignalMs) process.exit(1)
-      }
-      process.on('SIGTERM', stop)
-      process.on('SIGINT', stop)
-      stopWithShell(environment, stop)
-    }).then(code => process.exit(code))
+    return untilStopped(environment, () => server.stop().then(() => 0))
   },
 }
 
-async function start(input: CommandInput): Promise<RunningServer> {
+/** Ends the process with the code that `stop` brings, or with 1 where it fails or a second signal comes. */
+function untilStopped(environment: CommandInput['environment'], stop: () => Promise<number>): Promise<never> {
+  return new Promise<number>(resolve => {
+    let stoppingSinceMs: number | undefined
+    const signalled = () => {
+      if (stoppingSinceMs === undefined) {
+        stoppingSinceMs = systemClock.monotonicMs()
+        stop().then(resolve, (thrown: unknown) => {
+          printError(`not everything ended well: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+          resolve(1)
+        })
+      } else if (systemClock.monotonicMs() - stoppingSinceMs > sameSignalMs) process.exit(1)
+    }
+    process.on('SIGTERM', signalled)
+    process.on('SIGINT', signalled)
+    stopWithShell(environment, signalled)
+  }).then(code => process.exit(code))
+}
+
+/** Starts the workers, and ends when they have. */
+async function supervise(input: CommandInput, count: number): Promise<never> {
+  const { superviseWorkers } = await import('../app/workers/supervisor.ts')
   const reader = new ConfigProcess()
   const options = await serveOptions(input, reader.read)
-  const server = await startServer({ ...options, readFile: reader.read }, announce).catch((thrown: unknown) => {
+  const supervisor = await superviseWorkers({
+    count,
+    command: [process.execPath, ...process.execArgv, ...process.argv.slice(1)],
+    environment: input.environment,
+    dataDirectory: options.dataDirectory,
+    databaseUrl: options.databaseUrl,
+    redisUrl: options.redisUrl,
+    tell: printError,
+  }).catch((thrown: unknown) => {
+    throw explainFailure(thrown, options)
+  })
+  process.on('SIGHUP', () => supervisor.signal('SIGHUP'))
+  process.on('exit', () => supervisor.signal('SIGKILL'))
+  void supervisor.ended.then(code => process.exit(code))
+  return untilStopped(input.environment, () => {
+    supervisor.signal('SIGTERM')
+    return supervisor.ended
+  })
+}
+
+/** Which of several workers this process is; undefined = it serves alone, or starts them. */
+function workerPlace({ [workerVariable]: place }: CommandInput['environment']): WorkerPlace | undefined {
+  return place === undefined || process.send === undefined ? undefined : (JSON.parse(place) as WorkerPlace)
+}
+
+/** Beyond it a machine is better used by replicas: each worker has connections and threads of its own. */
+const workersMax = 64
+
+/** Throws UsageError. */
+function workerCount({ flags, environment }: CommandInput): number {
+  const given = text(flags.workers) ?? nonEmpty(environment.MODELGATE_WORKERS) ?? '1'
+  if (given === 'auto') return Math.min(availableParallelism(), workersMax)
+  const from = text(flags.workers) === undefined ? 'MODELGATE_WORKERS' : '--workers'
+  if (!/^[1-9]\d?$/.test(given) || Number(given) > workersMax)
+    throw new UsageError(`${from} must be auto or a number from 1 to ${workersMax}; got '${given}'`)
+  return Number(given)
+}
+
+/** The code of a shell for a process that SIGKILL ended: what is under way is lost likewise. */
+const orphanedCode = 137
+
+/** Starts one of several workers, of which the first one says what is served. */
+async function startWorker(input: CommandInput, place: WorkerPlace): Promise<RunningServer> {
+  const { openWorkerLink } = await import('../app/workers/worker-link.ts')
+  const link = openWorkerLink(place, () => process.exit(orphanedCode))
+  try {
+    const shared = place.sharedUrl === undefined ? {} : { redisUrl: place.sharedUrl }
+    const server = await start(input, { worker: link, ...shared }, place.announces ? announce : () => {})
+    link.serves(Number(new URL(server.url).port))
+    return server
+  } catch (thrown) {
+    link.close()
+    throw thrown
+  }
+}
+
+async function start(
+  input: CommandInput,
+  ofWorker: Pick<ServeOptions, 'worker' | 'redisUrl'> = {},
+  tell: (what: Announcement) => void = announce,
+): Promise<RunningServer> {
+  const reader = new ConfigProcess()
+  const options = { ...(await serveOptions(input, reader.read)), ...ofWorker }
+  const server = await startServer({ ...options, readFile: reader.read }, tell).catch((thrown: unknown) => {
     throw explainFailure(thrown, options)
   })
   reader.forget()

@@ -1,5 +1,7 @@
 /** Options of `serve`, made from flags and environment in cli/serve.ts, and what it returns. */
+import { join } from 'node:path'
 import type { Policy } from '../core/policy.ts'
+import type { WorkerLink } from '../core/workers.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { ConfigReader } from './reading/reading.ts'
 import type { ModelCounts } from './model-counts.ts'
@@ -25,6 +27,8 @@ export interface ServeOptions {
   readonly readFile?: ConfigReader | undefined
   /** Policies of a program that embeds the gateway, asked after the access to models (`policies/index.ts`). */
   readonly policies?: readonly Policy[]
+  /** Absent = this process serves alone; else it shares port, database and data directory with other workers. */
+  readonly worker?: WorkerLink | undefined
   /** Of a file of the journal, written with zeros when it is made; absent = 2 MiB. Less where gateways end soon. */
   readonly journalSegmentBytes?: number
 }
@@ -36,6 +40,11 @@ export interface ReloadReport {
   readonly problems: readonly string[]
   /** Changed settings that are only read at start: `general_settings.master_key`. Absent = none. */
   readonly atNextStart?: readonly string[]
+}
+
+/** What a process keeps for itself: the directory of all, or of one worker in it. */
+export function ownDirectory({ dataDirectory, worker }: Pick<ServeOptions, 'dataDirectory' | 'worker'>): string {
+  return worker === undefined ? dataDirectory : join(dataDirectory, 'workers', String(worker.number))
 }
 
 /** A running gateway, as the command that started it sees it. */

@@ -218,7 +218,7 @@ export interface Services {
   /** Signs a text with the installation's secret (see `access/derived-key.ts`). */
   sign(text: string): Buffer
   /** Prometheus text exposition; the same bytes for all readers. */
-  metrics(): Uint8Array
+  metrics(): Uint8Array | Promise<Uint8Array>
   /** Ready for traffic; the reasons when not. */
   readiness(): Readiness
   /** What `/ui/` serves. */
@@ -242,6 +242,9 @@ export interface Readiness {
     readonly ledger: string
     readonly ledger_backlog: { readonly bytes: number; readonly records: number; readonly oldest_seconds: number }
     readonly replicas?: string
+    /** How many processes serve the address, and how many of them have started; absent = one. */
+    readonly workers?: number
+    readonly workers_serving?: number
     readonly draining?: true
   }
 }

@@ -3,6 +3,8 @@ import { errorCode } from '../lib/error-code.ts'
 
 const bufferBytes = 256 * 1024
 const flushMs = 20
+/** What a pipe takes in one piece when several processes write to it (PIPE_BUF of pipe(7)). */
+const wholeBytesMax = 4096
 
 /**
  * Writes lines to a file descriptor without blocking: lines are encoded at once into one of two preallocated buffers,
@@ -11,6 +13,7 @@ const flushMs = 20
  */
 export class ByteWriter {
   readonly #descriptor: number
+  readonly #isShared: boolean
   #active = Buffer.allocUnsafeSlow(bufferBytes)
   #spare = Buffer.allocUnsafeSlow(bufferBytes)
   #used = 0
@@ -19,8 +22,10 @@ export class ByteWriter {
   #dropped = 0
   #idle: (() => void)[] = []
 
-  constructor(descriptor: number) {
+  /** `isShared` = other processes write to it too: then only whole lines are written at once. */
+  constructor(descriptor: number, { isShared = false } = {}) {
     this.#descriptor = descriptor
+    this.#isShared = isShared
   }
 
   /** Lines lost since the start: the reader was too slow, or the write failed (a closed pipe, a full disk). */
@@ -70,7 +75,8 @@ export class ByteWriter {
   }
 
   #write(buffer: Buffer, from: number, to: number): void {
-    write(this.#descriptor, buffer, from, to - from, null, (error, written) => {
+    const end = this.#isShared ? endOfLines(buffer, from, to) : to
+    write(this.#descriptor, buffer, from, end - from, null, (error, written) => {
       if (!error && from + written < to) return this.#write(buffer, from + written, to)
       if (errorCode(error) === 'EAGAIN') {
         setTimeout(() => this.#write(buffer, from, to), flushMs)
@@ -82,6 +88,13 @@ export class ByteWriter {
       else for (const resolve of this.#idle.splice(0)) resolve()
     })
   }
+}
+
+/** The end of the whole lines that fit into one piece; of a longer line its own end. */
+function endOfLines(buffer: Buffer, from: number, to: number): number {
+  if (to - from <= wholeBytesMax) return to
+  const last = buffer.lastIndexOf(10, from + wholeBytesMax - 1)
+  return (last >= from ? last : buffer.indexOf(10, from)) + 1
 }
 
 /** Line ends in `[from, to)`. A line of which only the beginning was written counts as lost. */

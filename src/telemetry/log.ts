@@ -31,9 +31,18 @@ export interface Logger {
   dropped(): number
 }
 
+/** How a log is written. */
+interface LogOptions {
+  readonly level: LogLevel
+  readonly clock: Clock
+  readonly descriptor?: number
+  /** Other processes write to it too. */
+  readonly isShared?: boolean
+}
+
 /** `descriptor` = the file descriptor that lines are written to; absent = standard output. */
-export function createLogger(options: { level: LogLevel; clock: Clock; descriptor?: number }): Logger {
-  const writer = new ByteWriter(options.descriptor ?? 1)
+export function createLogger(options: LogOptions): Logger {
+  const writer = new ByteWriter(options.descriptor ?? 1, options)
   const rank = ranks[options.level]
   const time = timestamps(options.clock)
   const at = (level: LogLevel) => (message: string, fields?: LogFields) => {

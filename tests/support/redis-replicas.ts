@@ -12,7 +12,7 @@ import { RedisLimiter } from '../../src/store/limits/limiter-redis.ts'
 import { until } from './until.ts'
 
 const given = process.env.TEST_REDIS_URL
-const databases = { budgets: 8, limiter: 9, generations: 10 }
+const databases = { budgets: 8, limiter: 9, generations: 10, exchanges: 11 }
 /** A database of Redis for each file of tests: it is emptied, while other files run. undefined = there is no Redis. */
 export const redisDatabase = (file: keyof typeof databases): string | undefined =>
   given === undefined ? undefined : new URL(`/${databases[file]}`, given).href

@@ -79,6 +79,14 @@ const own: readonly Variable[] = [
     byDefault: 20_000,
   },
   {
+    name: 'MODELGATE_WORKERS',
+    group: 'general',
+    description:
+      'How many processes serve the port: a number, or `auto` for one a core. They share limits, budgets and what is ' +
+      'kept, without Redis too. `--workers` has precedence.',
+    byDefault: 1,
+  },
+  {
     name: 'MODELGATE_DRAIN_IDLE_MS',
     group: 'general',
     description:

@@ -23,6 +23,8 @@ const readinessSchema = named('Readiness', () =>
     {
       limits: described('While Redis is away: what decides on limits.', text),
       replicas: text,
+      workers: described('How many processes serve this address.', integer),
+      workers_serving: described('Of them, those that have started.', integer),
       draining: constant(true),
     },
   ),
@@ -78,10 +80,10 @@ export const metrics: Endpoint = {
     success: { 'text/plain': text },
     failures: [401, 403],
   },
-  handle(request, services) {
+  async handle(request, services) {
     if (!services.current.settings.metricsRequireKey) checkHost(request)
     const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
-    return { status: 200, headers, body: services.metrics() }
+    return { status: 200, headers, body: await services.metrics() }
   },
 }
 

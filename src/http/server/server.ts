@@ -18,6 +18,8 @@ export interface ServerOptions {
   readonly hostname: string
   /** 0 = any free one. */
   readonly port: number
+  /** Other processes listen on the same address, and the system shares new connections out among them. */
+  readonly sharesPort?: boolean
   readonly clock: Clock
   readonly wheel: TimerWheel
   /** Never throws and never rejects. */
@@ -103,12 +105,14 @@ class Server implements HttpServer, ConnectionOwner {
     this.clock = options.clock
     this.bodies = new BodyMemory(() => options.bodyMemoryBytesMax?.() ?? Infinity)
     this.discards = new DiscardPace(options.wheel)
-    const { hostname, port, limit } = options
+    const { hostname, port, limit, sharesPort = false } = options
     const max = limit?.max ?? Infinity
     this.#slots = new ConnectionSlots(max)
     this.#overflowMax = Math.max(overflowMin, Math.floor(max / connectionsPerOverflowSlot))
     this.#overflowOwner = this.#turningAway()
-    this.#listener = Bun.listen<ClientConnection>({ hostname, port, allowHalfOpen: true, socket: this.#handlers() })
+    // SO_REUSEPORT, which the declaration of `listen` does not name yet.
+    const address = { hostname, port, reusePort: sharesPort }
+    this.#listener = Bun.listen<ClientConnection>({ ...address, allowHalfOpen: true, socket: this.#handlers() })
   }
 
   get url(): string {

@@ -9,6 +9,7 @@ import type { FaultKind, GatewayError } from '../../core/errors.ts'
 import type { HeldCooldown } from '../../core/upstream-notes.ts'
 import type { CountsByError, PolicyError, RouterSettings } from '../../core/settings.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { SharedCooldown } from '../../core/workers.ts'
 
 const cooldownMsMax = 60_000
 /** An outage, too, makes several deployments fail in the same words: then nothing is answered in between. */
@@ -198,6 +199,20 @@ export class Cooldowns {
     return true
   }
 
+  /** A cooldown that has begun elsewhere holds here too; the first call after it is the probe. */
+  note(deployment: Deployment, { model, cooldownMs, isRateLimited }: SharedCooldown): void {
+    const key = keyOf(deployment.id, model)
+    const health = this.#health.get(key) ?? newHealth(deployment)
+    const nowMs = this.#clock.monotonicMs()
+    if (health.untilMs > nowMs + cooldownMs) return
+    this.#health.set(key, health)
+    health.cooldowns = Math.max(health.cooldowns, 1)
+    health.beganMs = nowMs
+    health.untilMs = nowMs + cooldownMs
+    health.rateLimited = isRateLimited
+    health.hasFailed ||= !isRateLimited
+  }
+
   #find(deployment: Deployment): Health | undefined {
     return this.#health.size === 0 ? undefined : this.#health.get(upstreamKey(deployment))
   }
@@ -240,8 +255,10 @@ function extend(health: Health, error: GatewayError, nowMs: number): void {
 
 /** A deployment with its upstream model: a wildcard stands for many models. */
 export function upstreamKey(deployment: Deployment): string {
-  return `${deployment.id} ${deployment.target.model}`
+  return keyOf(deployment.id, deployment.target.model)
 }
+
+const keyOf = (deploymentId: string, model: string): string => `${deploymentId} ${model}`
 
 /** LiteLLM's names of the kinds of errors that `retry_policy` and `allowed_fails_policy` have counts for. */
 const policyErrors: Partial<Record<FaultKind, PolicyError>> = {

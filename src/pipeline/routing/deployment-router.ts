@@ -11,6 +11,7 @@ import { hasRoom, isAdmitted, modelRefusal } from '../admission/attempt-admissio
 import type { CallControl } from '../call-control.ts'
 import { Cooldowns, countFor } from './cooldown.ts'
 import type { Cooldown } from './cooldown.ts'
+import type { SharedCooldown } from '../../core/workers.ts'
 import { DeploymentAttempts, LimitReached, Unsuitable } from './deployment-attempts.ts'
 import type { AttemptParts } from './deployment-attempts.ts'
 import { DeploymentChoice } from './deployment-choice.ts'
@@ -71,6 +72,12 @@ export class Router {
   /** Deployments in cooldown, which get calls only where there are no others; `unwell`: also those behind theirs. */
   readonly coolingDown = (): Deployment[] => this.#cooldowns.coolingDown()
   readonly unwell = (): Deployment[] => this.#cooldowns.unwell()
+
+  /** Another worker has begun it at one of these deployments, or at one of the models that one stands for. */
+  noteCooldown(cooldown: SharedCooldown, deployments: readonly Deployment[]): void {
+    const deployment = deployments.find(one => one.id === cooldown.deploymentId)
+    if (deployment) this.#cooldowns.note(deployment, cooldown)
+  }
 
   /** What calls have shown of the upstreams; read while they go on. */
   get upstreams(): UpstreamNotes {

@@ -25,34 +25,67 @@ interface RedisAnswersOptions {
 }
 
 /** KEYS: answer, lease. ARGV: owner (empty = does not want to lead), milliseconds of the lease. */
-const askScript = redisScript(`
+const askScript = redisScript(
+  `
 local answer = redis.call('GET', KEYS[1])
 if answer then return {'found', answer} end
 if ARGV[1] == '' then return {'made-elsewhere', ''} end
 if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return {'leads', ''} end
-return {'made-elsewhere', ''}`)
+return {'made-elsewhere', ''}`,
+  (keyspace, [answerKey, lease], [owner, leaseTtlMs]) => {
+    const answer = keyspace.get(answerKey!)
+    if (answer !== undefined) return ['found', answer]
+    const leads = owner !== '' && keyspace.set(lease!, owner!, { ttlMs: Number(leaseTtlMs), ifAbsent: true })
+    return [leads ? 'leads' : 'made-elsewhere', '']
+  },
+)
 /** KEYS: answer, lease. ARGV: owner, the answer, its milliseconds. An owner whose lease is over may still keep. */
-const keepScript = redisScript(`
+const keepScript = redisScript(
+  `
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
-return 1`)
+return 1`,
+  (keyspace, [answer, lease], [owner, text, ttlMs]) => {
+    keyspace.set(answer!, text!, { ttlMs: Number(ttlMs) })
+    if (keyspace.get(lease!) === owner) keyspace.delete(lease!)
+    return 1
+  },
+)
 /** KEYS: answers. ARGV: their milliseconds, the answers. */
-const keepManyScript = redisScript(`
+const keepManyScript = redisScript(
+  `
 for at, key in ipairs(KEYS) do redis.call('SET', key, ARGV[at + 1], 'PX', ARGV[1]) end
-return #KEYS`)
+return #KEYS`,
+  (keyspace, keys, [ttlMs, ...texts]) => {
+    for (const [at, key] of keys.entries()) keyspace.set(key, texts[at]!, { ttlMs: Number(ttlMs) })
+    return keys.length
+  },
+)
 /** KEYS: list. ARGV: the text, how many are kept, milliseconds that the list stays without a new one. */
-const addPromptScript = redisScript(`
+const addPromptScript = redisScript(
+  `
 redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], '*', 'p', ARGV[1])
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
-return 1`)
+return 1`,
+  (keyspace, [list], [text, lengthMax, ttlMs]) => {
+    keyspace.append(list!, text!, Number(lengthMax))
+    if (keyspace.ttlMs(list!) < Number(ttlMs)) keyspace.expire(list!, Number(ttlMs))
+    return 1
+  },
+)
 /** KEYS: lease. ARGV: owner. */
 const releaseScript = redisScript(
   `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`,
+  (keyspace, [lease], [owner]) => (keyspace.get(lease!) === owner && keyspace.delete(lease!) ? 1 : 0),
 )
 /** KEYS: lease. ARGV: owner, milliseconds. */
-const renewScript = redisScript(`
+const renewScript = redisScript(
+  `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return 0`)
+return 0`,
+  (keyspace, [lease], [owner, ttlMs]) =>
+    keyspace.get(lease!) === owner && keyspace.expire(lease!, Number(ttlMs)) ? 1 : 0,
+)
 
 /** One connection, opened when it is needed. */
 export class RedisAnswers implements SharedAnswers {

@@ -2,7 +2,8 @@
 import type { GatewayError } from '../../core/errors.ts'
 import type { LimitVerdict } from '../../core/tenancy/limits.ts'
 import type { CallNeed, Counter, Generation } from './grant-counter.ts'
-import type { CallAnswer, CallReport, CounterReport } from './grant-script.ts'
+import type { CallReport, CounterReport } from './exchange-terms.ts'
+import type { CallAnswer } from './grant-script.ts'
 import { counterRefusal } from './grant-verdict.ts'
 
 /** Redis works on nothing else while a script runs: 12 ms for so many counters with full windows on three replicas. */

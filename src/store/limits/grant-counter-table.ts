@@ -3,7 +3,8 @@ import type { LimitScope, LimitUse } from '../../core/tenancy/limits.ts'
 import { hasBudget } from './budget-counters.ts'
 import type { BudgetCounter, BudgetCounters, BudgetScope } from './budget-counters.ts'
 import { Counter } from './grant-counter.ts'
-import type { CounterKind, LimitKeys } from './grant-script.ts'
+import type { CounterKind } from './exchange-terms.ts'
+import type { LimitKeys } from './grant-script.ts'
 
 type CountersByKind = { [kind in CounterKind]?: Counter }
 

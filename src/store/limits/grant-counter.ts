@@ -1,6 +1,6 @@
 /** What one replica knows and holds of one counter. All times are monotonic milliseconds. */
 import type { BudgetCounter, BudgetScope } from './budget-counters.ts'
-import type { CounterKind, CounterReport } from './grant-script.ts'
+import type { CounterKind, CounterReport } from './exchange-terms.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { SlidingWindow } from '../../lib/sliding-window.ts'
 

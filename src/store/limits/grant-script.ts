@@ -24,28 +24,9 @@
  */
 import { redisScript } from '../redis/redis-connection.ts'
 import { windowMs } from '../../lib/sliding-window.ts'
-
-/** What a counter counts: requests or tokens of a minute, calls at the same time, or money of a period. */
-export type CounterKind = 'requests' | 'tokens' | 'parallel_requests' | 'budget'
-
-/** How long after its last answered exchange a replica may spend what it holds. */
-export const spendMs = 10_000
-/** How long the running calls of a replica count after it was heard last: so long are slots of a killed one blocked. */
-const slotLeaseMs = 45_000
-/** A replica that was not heard for this long is not waited for. A living one is heard every second. */
-const livingMs = 5000
-/**
- * In a new generation nothing is granted for so long: all replicas report what they hold and spent. One that was there
- * is waited for until what it held cannot be spent any more, see `spendMs`.
- */
-const settleMs = 2000
-const counterTtlMs = 180_000
-/** Afterwards what was spent of a budget is read from the database again. */
-const budgetTtlMs = 3_600_000
-const replicaTtlMs = 300_000
-/** Longer than a replica can hold back an answer to a recall. */
-const mailTtlMs = 60_000
-const mailLengthMax = 200
+import { exchangeTimes as times, spendMs } from './exchange-terms.ts'
+import type { CallReport, CounterKind, CounterReport } from './exchange-terms.ts'
+import { localExchange } from './local-exchange.ts'
 
 /** The names of what Redis holds of one installation: others may use the same Redis. */
 export interface LimitKeys {
@@ -66,21 +47,6 @@ export function limitKeys(installation: string): LimitKeys {
     counter: (kind, scope) => `${prefix}:${kind}:${scope}`,
   }
 }
-
-type CounterState = readonly [CounterKind, number, number, number, number, number | string]
-
-/**
- * A counter in an exchange: `[kind, limit, kept, wanted ahead, eager ms, running or '[age, amount, ...]']`; of money
- * also the process, what it has settled, what others have, as the database says: `[process, amount, ...]`, 0 = as told
- * before; the generation in which the database was read, 0 = it is not known to be new; and which database it was,
- * empty = it is not known.
- */
-export type CounterReport =
-  | CounterState
-  | readonly [...CounterState, string, number, readonly (string | number)[] | 0, number, string]
-
-/** A call that waits: `[first asked, counter, amount, counter, amount, ...]`; counters by their place, from 1. */
-export type CallReport = readonly number[]
 
 /** One exchange. */
 export interface Exchange {
@@ -195,7 +161,8 @@ function chunks(flat: readonly number[], size: number): number[][] {
  * KEYS: replicas, own mail, counters, mail of the others. ARGV: see `parametersOf`, then 1 = nothing was answered over
  * this connection yet. Answers: see `readAnswer`.
  */
-export const exchangeScript = redisScript(`
+export const exchangeScript = redisScript(
+  `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local me, number, standing = ARGV[1], tonumber(ARGV[2]), ARGV[3]
@@ -214,10 +181,10 @@ for f = 1, #all, 2 do
     local at, of, whole = string.match(all[f + 1], '^(%d+) (%d+) (%d+)$')
     at = tonumber(at)
     if id == me then last = tonumber(of)
-    elseif now - at > ${replicaTtlMs} then redis.call('HDEL', KEYS[1], id)
+    elseif now - at > ${times.replicaTtlMs} then redis.call('HDEL', KEYS[1], id)
     else
       heard[id], reported[id], numbers[id] = at, tonumber(whole), tonumber(of)
-      if now - at < ${livingMs} then living[#living + 1] = id end
+      if now - at < ${times.livingMs} then living[#living + 1] = id end
     end
   end
 end
@@ -225,7 +192,7 @@ local known = standing == 'known' or standing == 'overspent'
 -- Nothing is there, or it is from before what this replica was answered.
 local lost = generation == 0 or seen > generation
 if known and seen == generation and (not last or last < answered) then lost = true end
-if standing == 'overspent' and now > since + ${2 * settleMs} then lost = true end
+if standing == 'overspent' and now > since + ${2 * times.settleMs} then lost = true end
 if fresh or lost then
   -- Redis that was restarted, or another one in its place, may lack the last writes. An access list may hide which.
   local info = redis.pcall('INFO', 'server')
@@ -247,14 +214,14 @@ if lost then
   end
 end
 if last and last >= number then return {now, -1, 0, {}, {}, {}, {}} end
-local settling = now < since + ${settleMs}
+local settling = now < since + ${times.settleMs}
 if not settling and now < since + ${spendMs} then
   settling = told ~= generation and standing ~= 'leaving'
   for id, whole in pairs(reported) do
     if whole ~= generation and now - heard[id] < ${spendMs} then settling = true end
   end
 end
-redis.call('PEXPIRE', KEYS[1], ${replicaTtlMs})
+redis.call('PEXPIRE', KEYS[1], ${times.replicaTtlMs})
 if standing == 'leaving' then redis.call('HDEL', KEYS[1], me)
 else redis.call('HSET', KEYS[1], me, string.format('%d %d %d', now, number, told)) end
 
@@ -300,7 +267,7 @@ local function read(key, report)
     end
     if report[10] == generation then redis.call('HSET', key, 'base', string.format('%d', generation)) end
   end
-  local lease = parallel and ${slotLeaseMs} or ${spendMs + windowMs}
+  local lease = parallel and ${times.slotLeaseMs} or ${spendMs + windowMs}
   local all = redis.call('HGETALL', key)
   for f = 1, #all, 2 do
     local id = all[f]
@@ -320,7 +287,7 @@ local function read(key, report)
           running = tonumber(rest)
           c.spent = c.spent + running
         else spend(c, base, cjson.decode(rest)) end
-        if now - seen < ${livingMs} then
+        if now - seen < ${times.livingMs} then
           c.lives = c.lives or running > 0
           c.unsure[#c.unsure + 1] = {id = id, base = base, kept = kept, eager = eager > now}
         elseif kept + running > 0 then c.ends = math.min(c.ends or seen + lease, seen + lease) end
@@ -382,7 +349,7 @@ for i, report in ipairs(reports) do counters[i] = read(KEYS[2 + i], report) end
 local function decide(call)
   for p = 2, #call, 2 do
     local c, amount = counters[call[p]], call[p + 1]
-    if settling then return 2, call[p], math.max(since + ${settleMs} - now, 100), 0 end
+    if settling then return 2, call[p], math.max(since + ${times.settleMs} - now, 100), 0 end
     if c.money and not c.base then return 2, call[p], 0, 0 end
     if amount > 0 and not fits(c, amount) then
       c.short = true
@@ -424,14 +391,14 @@ for i, c in ipairs(counters) do
   else
     local ends = eager > 0 and now + eager or 0
     redis.call('HSET', key, me, string.format('%d %d %d %d %s', generation, now, kept, ends, rest))
-    if not c.money then redis.call('PEXPIRE', key, ${counterTtlMs}) end
+    if not c.money then redis.call('PEXPIRE', key, ${times.counterTtlMs}) end
   end
-  if c.money then redis.call('PEXPIRE', key, ${budgetTtlMs}) end
+  if c.money then redis.call('PEXPIRE', key, ${times.budgetTtlMs}) end
   for _, other in ipairs(c.unsure) do
     local mail = other.asked and places[other.id]
-    if mail and redis.call('LLEN', mail) < ${mailLengthMax} then
+    if mail and redis.call('LLEN', mail) < ${times.mailLengthMax} then
       redis.call('RPUSH', mail, key)
-      redis.call('PEXPIRE', mail, ${mailTtlMs})
+      redis.call('PEXPIRE', mail, ${times.mailTtlMs})
     end
   end
   answers[#answers + 1] = granted
@@ -442,4 +409,6 @@ end
 local mail = redis.call('LRANGE', KEYS[2], 0, -1)
 redis.call('DEL', KEYS[2])
 return {now, settling and 1 or 0, generation, living, answers, decided, mail}
-`)
+`,
+  localExchange,
+)

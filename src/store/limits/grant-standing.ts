@@ -9,7 +9,9 @@ type Asking = Pick<Exchange, 'replica' | 'number' | 'standing' | 'answeredNumber
 
 /** Of one replica. All times are monotonic milliseconds. */
 export class ReplicaStanding {
-  #replica = crypto.randomUUID()
+  /** Begins the ids: which worker of a machine it is; empty = it is none. */
+  readonly #prefix: string
+  #replica: string
   #number = 0
   #answeredNumber = 0
   /** When the last exchange that was answered was sent. */
@@ -17,6 +19,11 @@ export class ReplicaStanding {
   /** It has spent more than was granted, while Redis was away. */
   isOverspent = false
   isLeaving = false
+
+  constructor(prefix = '') {
+    this.#prefix = prefix
+    this.#replica = newId(prefix)
+  }
 
   get replica(): string {
     return this.#replica
@@ -37,9 +44,11 @@ export class ReplicaStanding {
   }
 
   #takeNewId(): void {
-    this.#replica = crypto.randomUUID()
+    this.#replica = newId(this.#prefix)
     this.#number = 0
     this.#answeredNumber = 0
     this.answeredMs = -Infinity
   }
 }
+
+const newId = (prefix: string): string => `${prefix}${crypto.randomUUID()}`

@@ -3,7 +3,8 @@ import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
 import type { LimitScope, LimitVerdict } from '../../core/tenancy/limits.ts'
 import { exchangeScript, limitKeys, parametersOf, readExchange } from './grant-script.ts'
-import type { CounterKind, Exchange } from './grant-script.ts'
+import type { CounterKind } from './exchange-terms.ts'
+import type { Exchange } from './grant-script.ts'
 import {
   emptied,
   installation,

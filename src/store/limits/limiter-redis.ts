@@ -1,7 +1,7 @@
 /**
  * The same limits across replicas. Redis holds the truth; a replica holds grants, from which most calls are decided
- * without a round trip. Granted and spent amounts of all replicas never exceed a limit, so nothing overshoots, however
- * far Redis is. A call that no grant covers waits for Redis. See docs/decisions/0013-grants-over-redis.md.
+ * without a round trip. Granted and spent amounts of all replicas never exceed a limit, at any distance to Redis. A call
+ * that no grant covers waits for Redis. See docs/decisions/0013-grants-over-redis.md.
  */
 import type { GatewayError } from '../../core/errors.ts'
 import type { BudgetAmount, StoredAmount } from '../../core/tenancy/limits.ts'
@@ -16,7 +16,8 @@ import type { BudgetCounters } from './budget-counters.ts'
 import type { CallNeed, Counter } from './grant-counter.ts'
 import { CounterTable } from './grant-counter-table.ts'
 import { GenerationState } from './grant-generation.ts'
-import { exchangeScript, limitKeys, parametersOf, readExchange, spendMs } from './grant-script.ts'
+import { exchangeScript, limitKeys, parametersOf, readExchange } from './grant-script.ts'
+import { spendMs } from './exchange-terms.ts'
 import type { ExchangeAnswer, LimitKeys } from './grant-script.ts'
 import { GrantRetries, retryPauseMaxMs } from './grant-retries.ts'
 import { ReplicaStanding } from './grant-standing.ts'
@@ -29,14 +30,15 @@ import { ownShareOf, shownShare, uncheckable } from './without-redis.ts'
 const tickMs = 1000
 /** How long a call waits for what other replicas hold. For Redis itself it waits less: see `RedisLink`. */
 const decisionMs = 5000
-/** Time to give back what is held at the end. */
-const leaveMs = 1000
-const leavePollMs = 5
+/** Time to give back what is held at the end, and how often that is looked at. */
+const [leaveMs, leavePollMs] = [1000, 5]
 
 interface RedisLimiterOptions {
   readonly url: string
   /** Its replicas share limits with each other, and with no others that use the same Redis. */
   readonly installation: string
+  /** Begins the id of this replica; absent = empty. */
+  readonly idPrefix?: string | undefined
   readonly budgets: BudgetCounters
   /** As configured now. */
   withoutRedis(): WithoutRedis
@@ -62,7 +64,7 @@ export class RedisLimiter implements Limiter, TickTask {
     this.#schedule()
   })
   #isScheduled = false
-  readonly #standing = new ReplicaStanding()
+  readonly #standing: ReplicaStanding
   /** Ids of the other replicas, as of the last answer; undefined = Redis has not answered yet. */
   #others: readonly string[] | undefined
   #sentMs = -Infinity
@@ -74,6 +76,7 @@ export class RedisLimiter implements Limiter, TickTask {
 
   constructor(options: RedisLimiterOptions) {
     this.#options = options
+    this.#standing = new ReplicaStanding(options.idPrefix)
     this.#link = new RedisLink(options)
     this.#keys = limitKeys(options.installation)
     this.#counters = new CounterTable(options.budgets, this.#keys)

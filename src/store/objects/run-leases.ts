@@ -12,15 +12,27 @@ const now = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 // ARGV: milliseconds, and the runs.
-const keepScript = redisScript(`${now}
+const keepScript = redisScript(
+  `${now}
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 for at = 2, #ARGV do redis.call('ZADD', KEYS[1], now + ARGV[1], ARGV[at]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
-return 1`)
-const isKeptScript = redisScript(`${now}
+return 1`,
+  (keyspace, [runs], [ttlMs, ...ids]) => {
+    const { nowMs } = keyspace
+    keyspace.scoreDeleteUpTo(runs!, nowMs)
+    for (const id of ids) keyspace.score(runs!, id, nowMs + Number(ttlMs))
+    keyspace.expire(runs!, Number(ttlMs))
+    return 1
+  },
+)
+const isKeptScript = redisScript(
+  `${now}
 local untilMs = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if untilMs and tonumber(untilMs) > now then return 1 end
-return 0`)
+return 0`,
+  (keyspace, [runs], [id]) => ((keyspace.scores(runs!).get(id!) ?? 0) > keyspace.nowMs ? 1 : 0),
+)
 
 interface LeaseOptions {
   readonly redisUrl: string

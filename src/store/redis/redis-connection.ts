@@ -3,17 +3,33 @@
  */
 import { createHash } from 'node:crypto'
 import { RedisClient } from 'bun'
+import type { Keyspace } from './keyspace.ts'
 
-/** A script in Lua, and the digest by which Redis remembers it. */
+/** What a script gives: a text, a whole number, nothing, or a list of these. */
+export type ScriptResult = string | number | undefined | readonly ScriptResult[]
+
+/** The same script for the keyspace that workers of one machine share. */
+type LocalScript = (keyspace: Keyspace, keys: readonly string[], values: readonly string[]) => ScriptResult
+
+/** A script in Lua, the digest by which Redis remembers it, and what it does where workers share a keyspace. */
 export interface RedisScript {
   readonly text: string
   readonly sha1: string
+  readonly local: LocalScript
 }
 
-/** Makes a script of its text. */
-export function redisScript(text: string): RedisScript {
-  return { text, sha1: createHash('sha1').update(text).digest('hex') }
+/** All scripts, by their digests. */
+const scripts = new Map<string, RedisScript>()
+
+/** Makes a script of its text in Lua, and of `local`, which does the same. */
+export function redisScript(text: string, local: LocalScript): RedisScript {
+  const script = { text, sha1: createHash('sha1').update(text).digest('hex'), local }
+  scripts.set(script.sha1, script)
+  return script
 }
+
+/** The script of this digest, if a module that makes it was loaded. */
+export const scriptOf = (sha1: string): RedisScript | undefined => scripts.get(sha1)
 
 /** Redis gave no answer in time. */
 class RedisSilent extends Error {

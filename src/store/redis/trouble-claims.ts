@@ -4,6 +4,7 @@ import type { ReportedTrouble, TroubleClaims } from '../../core/trouble-claims.t
 import type { Clock } from '../../lib/clock.ts'
 import { toNumber } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
+import type { Keyspace } from './keyspace.ts'
 import { RedisConnection, redisScript } from './redis-connection.ts'
 import type { RedisScript } from './redis-connection.ts'
 
@@ -49,24 +50,57 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 const seen = `${now}
 redis.call('ZADD', KEYS[1], now, ARGV[3] .. ' ' .. ARGV[4])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])`
-const lastsScript = redisScript(`${seen}
-return 0`)
-const beganScript = redisScript(`${seen}
+const noteSeen = (keyspace: Keyspace, key: string, [, keptForMs, trouble, replica]: readonly string[]) => {
+  keyspace.score(key, `${trouble} ${replica}`, keyspace.nowMs)
+  keyspace.expire(key, Number(keptForMs))
+}
+const lastsScript = redisScript(
+  `${seen}
+return 0`,
+  (keyspace, [seenKey], values) => {
+    noteSeen(keyspace, seenKey!, values)
+    return 0
+  },
+)
+const beganScript = redisScript(
+  `${seen}
 local isNew = redis.call('HSETNX', KEYS[2], ARGV[3], ARGV[5])
 redis.call('PEXPIRE', KEYS[2], ARGV[2])
-return isNew`)
+return isNew`,
+  (keyspace, [seenKey, told], values) => {
+    const [, keptForMs, trouble, , sinceMs] = values
+    noteSeen(keyspace, seenKey!, values)
+    const isNew = !keyspace.hash(told!).has(trouble!)
+    if (isNew) keyspace.hashSet(told!, trouble!, sinceMs!)
+    keyspace.expire(told!, Number(keptForMs))
+    return isNew ? 1 : 0
+  },
+)
 const living = `${now}
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[1])
 local living = {}
 local function find()
   for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do living[string.match(member, '^(.*) ')] = true end
 end`
-const endedScript = redisScript(`${living}
+const livingTroubles = (keyspace: Keyspace, key: string) => {
+  const members = [...keyspace.scores(key).keys()]
+  return new Set(members.map(member => member.slice(0, member.lastIndexOf(' '))))
+}
+const endedScript = redisScript(
+  `${living}
 redis.call('ZREM', KEYS[1], ARGV[3] .. ' ' .. ARGV[4])
 find()
 if living[ARGV[3]] then return 0 end
-return redis.call('HDEL', KEYS[2], ARGV[3])`)
-const leftScript = redisScript(`${living}
+return redis.call('HDEL', KEYS[2], ARGV[3])`,
+  (keyspace, [seenKey, told], [seenMs, , trouble, replica]) => {
+    keyspace.scoreDeleteUpTo(seenKey!, keyspace.nowMs - Number(seenMs))
+    keyspace.scoreDelete(seenKey!, `${trouble} ${replica}`)
+    if (livingTroubles(keyspace, seenKey!).has(trouble!)) return 0
+    return keyspace.hashDelete(told!, trouble!) ? 1 : 0
+  },
+)
+const leftScript = redisScript(
+  `${living}
 find()
 local left = {}
 local reported = redis.call('HGETALL', KEYS[2])
@@ -77,7 +111,15 @@ for at = 1, #reported, 2 do
     left[#left + 1] = reported[at + 1]
   end
 end
-return left`)
+return left`,
+  (keyspace, [seenKey, told], [seenMs]) => {
+    keyspace.scoreDeleteUpTo(seenKey!, keyspace.nowMs - Number(seenMs))
+    const alive = livingTroubles(keyspace, seenKey!)
+    const left = [...keyspace.hash(told!)].filter(([trouble]) => !alive.has(trouble))
+    for (const [trouble] of left) keyspace.hashDelete(told!, trouble)
+    return left.flat()
+  },
+)
 
 function redisClaims({ redisUrl, installation }: ClaimOptions, replica: string): TroubleClaims {
   const redis = new RedisConnection({ url: redisUrl, answerMs })
