@@ -25,7 +25,7 @@ export function mergeExpositions(texts: readonly string[]): string {
   for (const text of texts) addText(metrics, text)
   const lines = [...metrics.values()].flatMap(({ described, series }) => [
     ...described,
-    ...[...series].map(([name, value]) => `${name} ${valueText(value)}`),
+    ...[...series].map(([name, value]) => `${name} ${value}`),
   ])
   return `${lines.join('\n')}\n`
 }
@@ -44,8 +44,7 @@ function addText(metrics: Map<string, Metric>, text: string): void {
       continue
     }
     const end = line.lastIndexOf(' ')
-    if (metric)
-      addValue(metric.series, name, line.slice(0, end), Number(line.slice(end + 1).replace('Inf', 'Infinity')))
+    if (metric) addValue(metric.series, name, line.slice(0, end), Number(line.slice(end + 1)))
   }
 }
 
@@ -57,5 +56,3 @@ function addValue(series: Map<string, number>, name: string, key: string, value:
   else series.set(key, before + value)
 }
 
-const valueText = (value: number): string =>
-  Math.abs(value) === Infinity ? `${value < 0 ? '-' : '+'}Inf` : String(value)

@@ -69,6 +69,19 @@ export const openReplica =
     return { limiter, budgets, changes, wire, take }
   }
 
+/** As `openReplica`, of one that is reached without a wire whose length a test sets: over a socket of the file system. */
+export async function openDirectly(
+  opened: { close(): unknown }[],
+  url: string,
+): Promise<Pick<Replica, 'limiter' | 'take'>> {
+  const budgets = new BudgetCounters({ spend: undefined, clock: systemClock })
+  const reportReachable = () => {}
+  const limiter = new RedisLimiter({ url, installation, budgets, withoutRedis: () => 'refuse', reportReachable })
+  opened.push(limiter)
+  await limiter.start()
+  return { limiter, take: async (limits, tokens = 0, nanoUsd = 0) => limiter.take(limits, tokens, nanoUsd) }
+}
+
 /** Three of them that know of each other. */
 export const openReplicas =
   (open: OpenReplica) =>

@@ -1,7 +1,7 @@
 /**
  * The same limits across replicas. Redis holds the truth; a replica holds grants, from which most calls are decided
- * without a round trip. Granted and spent amounts of all replicas never exceed a limit, at any distance to Redis. A call
- * that no grant covers waits for Redis. See docs/decisions/0013-grants-over-redis.md.
+ * without a round trip. Granted and spent amounts of all replicas never exceed a limit, at any distance to Redis. What
+ * no grant covers waits for Redis. See docs/decisions/0013-grants-over-redis.md.
  */
 import type { GatewayError } from '../../core/errors.ts'
 import type { BudgetAmount, StoredAmount } from '../../core/tenancy/limits.ts'
