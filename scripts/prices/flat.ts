@@ -23,6 +23,8 @@ export interface ListedModel {
   /** Prices that are no single number, and are taken as they are: hours, places, what holds later. */
   readonly whole?: Pick<ListedPrices, 'hours' | 'regionPercent' | 'later' | 'audioSecondsMin' | 'isFee'>
   readonly facts?: ListedFacts
+  /** The name as the list writes it; absent = it is not known. */
+  readonly written?: string
 }
 
 /** Models by their names (as of `listName`), by our provider. */

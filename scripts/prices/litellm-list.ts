@@ -1,6 +1,7 @@
 /** Reads LiteLLM's list of models and prices (`model_prices_and_context_window_backup.json` of its package). */
 import { billedTerms } from '../../src/config/prices/billed-terms.ts'
-import { isListedAs, isRouter, listedModes, nameOfKey } from '../../src/config/prices/litellm-names.ts'
+import { isListedAs, isPartOfModel, isRouter, listedModes, writtenName } from '../../src/config/prices/litellm-names.ts'
+import { listName } from '../../src/config/prices/model-names.ts'
 import { readPriceKeys } from '../../src/config/prices/read-price-keys.ts'
 import { flatTerms } from './flat.ts'
 import type { ListedFacts, ListedModel, PriceList } from './flat.ts'
@@ -10,22 +11,21 @@ type Entry = Readonly<Record<string, unknown>>
 
 /** Ways of calling that the gateway does not have. */
 const otherModes = /^(?:video_generation|realtime|evaluation|search|ocr|decisions|extraction|guardrail|vector_store)$/
-/** Rows for a commitment, or for one size and quality of a picture. */
-const partialRow = /\d-month-commitment|^(?:\d+-x-\d+|hd|standard|low|medium|high|auto)\/|\/\d+-x-\d+\//
 
 /** Every model of a provider of ours that the gateway can call and the list has a price of. */
 export function readLiteLLMList(list: Readonly<Record<string, Entry>>): PriceList {
   const read: PriceList = new Map()
   for (const [key, entry] of Object.entries(list)) {
     const mode = String(entry.mode ?? '')
-    if (otherModes.test(mode) || partialRow.test(key)) continue
+    if (otherModes.test(mode) || isPartOfModel(key)) continue
     for (const [provider, { litellm }] of Object.entries(listedProviders)) {
       if (!litellm || !isListedAs(provider, String(entry.litellm_provider))) continue
-      const name = nameOfKey(provider, key, String(entry.litellm_provider))
+      const written = writtenName(provider, key, String(entry.litellm_provider))
+      const name = listName(written)
       const models = read.get(provider) ?? new Map<string, ListedModel>()
       read.set(provider, models)
       // `gpt-5` and `openai/gpt-5` are one model; the first form is the one that is maintained.
-      if (!models.has(name)) models.set(name, readEntry(entry, provider, name))
+      if (!models.has(name)) models.set(name, { ...readEntry(entry, provider, name), written })
     }
   }
   return read

@@ -97,6 +97,7 @@ export function mergeLists(lists: Lists, decisions: readonly Decision[]): Merged
         ...all,
         facts: mergedFacts(votes),
         ...wholeOf(votes),
+        ...writtenOf(model, votes),
         lists: votes.map(([list]) => list),
         ...(marked.length > 0 && { disputed: marked }),
       })
@@ -305,6 +306,12 @@ function mergedFacts(votes: Votes): ListedFacts {
 }
 
 /** Prices that are no single number are those of the first list that has them. */
+/** Where it is not the name as of `listName`. */
+function writtenOf(name: string, votes: Votes): Pick<ListedModel, 'written'> {
+  const written = votes.map(([, model]) => model.written).find(one => one !== undefined)
+  return written !== undefined && written !== name ? { written } : {}
+}
+
 function wholeOf(votes: Votes): Pick<ListedModel, 'whole'> {
   const whole = Object.assign({}, ...votes.map(([, model]) => model.whole ?? {}).reverse()) as ListedModel['whole']
   return whole && Object.keys(whole).length > 0 ? { whole } : {}

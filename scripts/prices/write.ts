@@ -78,12 +78,22 @@ function flagText({ flags: given = {} }: ListedFacts): { can?: string } {
 }
 
 /** The file, one line for each row, so that updates give readable diffs. */
-export function asText(head: Omit<PriceListFile, 'providers'>, merged: Merged): string {
+export function asText(head: Omit<PriceListFile, 'providers' | 'written'>, merged: Merged): string {
+  const written = [...merged.models]
+    .map(([provider, models]) => [provider, [...models.values()].flatMap(one => one.written ?? []).sort()] as const)
+    .filter(([, names]) => names.length > 0)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([provider, names]) => `"${provider}":${JSON.stringify(names.join(' '))}`)
   const blocks = [...merged.models]
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([provider, models]) => {
       const rows = rowsOf(models).map(row => JSON.stringify(row))
       return `"${provider}":[\n${rows.join(',\n')}]`
     })
-  return `${JSON.stringify(head, null, 1).slice(0, -2)},\n"providers":{\n${blocks.join(',\n')}}}\n`
+  const parts = [
+    JSON.stringify(head, null, 1).slice(0, -2),
+    `"written":{\n${written.join(',\n')}}`,
+    `"providers":{\n${blocks.join(',\n')}}}`,
+  ]
+  return `${parts.join(',\n')}\n`
 }

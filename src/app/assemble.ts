@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { ModelIndex } from '../access/models/model-index.ts'
+import { knownModels } from '../config/prices/known-models.ts'
 import { catalogueModel } from '../config/models/catalogue-model.ts'
 import { concreteModel } from '../config/models/model-facts.ts'
 import { catalogPrices } from '../config/prices/prices.ts'
@@ -255,7 +256,7 @@ function openTransport(logger: Logger) {
 }
 
 function modelsOf(source: SettingsSource): ModelIndex {
-  return new ModelIndex(source.current(), concreteModel, catalogueModel)
+  return new ModelIndex(source.current(), concreteModel, { find: catalogueModel, namesOf: knownModels })
 }
 
 type Transport = ReturnType<typeof createHttp1Transport>

@@ -4,7 +4,7 @@ import { readSettings } from '../../config/read-settings.ts'
 import type { Caller, VirtualKey } from '../../core/caller.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { providers } from '../../providers/index.ts'
-import { callableDeployments, mayCall } from './model-access.ts'
+import { callableDeployments, listedNames, mayCall } from './model-access.ts'
 import { ModelIndex } from './model-index.ts'
 
 const indexOf = (input: { text?: string; environment?: Record<string, string> }) => {
@@ -110,6 +110,30 @@ test("a vendor's pattern also serves bare names of that vendor's models, to keys
     expect(asked(index, name)[0]).toBe('model-not-found')
 })
 
+test('an alias may be called where the list of models has it, or the model that it stands for', () => {
+  const index = indexOf({
+    text: `model_list:\n${entry('fast-chat')}${entry('other')}router_settings: { model_group_alias: { nickname: fast-chat } }\n`,
+  })
+  expect(asked(index, 'nickname', callerFor('fast-chat'))).toEqual(['fast-chat'])
+  expect(asked(index, 'nickname', callerFor('nickname'))).toEqual(['fast-chat'])
+  expect(asked(index, 'nickname', callerFor('other'))[0]).toBe('model-forbidden')
+  expect(listedNames(callerFor('fast-chat'), index)).toEqual(['fast-chat', 'nickname'])
+  expect(listedNames(callerFor('nickname'), index)).toEqual(['nickname'])
+  // A team's own model of that name is another one.
+  const { settings } = readSettings({
+    environment: {},
+    providers,
+    text: `model_list:\n${entry('fast-chat')}${entry('best').replace(' }', ' }, model_info: { team_id: red }')}router_settings: { model_group_alias: { nickname: fast-chat } }\n`,
+  })
+  const renamed = { ...settings!, aliases: { best: 'fast-chat' } }
+  const ofRed = new ModelIndex(renamed, concreteModel).ofTeam('red')
+  const inRed = { ...callerFor('fast-chat'), team: { id: 'red', models: [] } } as unknown as Caller
+  expect(callableDeployments(inRed, 'best', ofRed)).toBeInstanceOf(GatewayError)
+  expect(callableDeployments(inRed, 'best', new ModelIndex(renamed, concreteModel))).toMatchObject([
+    { modelName: 'fast-chat' },
+  ])
+})
+
 test('a name without its vendor, or with one too many, is answered with the name that was meant', () => {
   const text = `model_list:\n${entry('anthropic/claude-sonnet-4-5')}${entry('our-chat')}`
   const index = indexOf({ text })
@@ -129,7 +153,7 @@ test('a model has to be in the list of the key, the team, the user and the organ
       ...(user && { user: fields(user) }),
       ...(organization && { organization: fields(organization) }),
     } as unknown as Caller
-    return mayCall(caller, model, { accessGroups: { fast: ['fast-chat'] } })
+    return mayCall(caller, model, { accessGroups: { fast: ['fast-chat'] }, aliases: {} })
   }
   const cases: [Lists, model: string, may: boolean][] = [
     [{ team: ['a', 'b'], user: ['b', 'c'] }, 'b', true],

@@ -13,7 +13,7 @@ test('a call of a key with a user, a team and an organization is let through in 
     team: place(['a', 'c']),
     organization: place(['a']),
   } as unknown as Caller
-  const settings = { accessGroups: {} }
+  const settings = { accessGroups: {}, aliases: {} }
   const letThrough = (calls: number): number => {
     let count = 0
     for (let at = 0; at < calls; at++)

@@ -13,9 +13,24 @@ import { nameWithVendor, wildcardRest } from './model-index.ts'
  * true = the caller may call `model` (as the client names it): the lists of its key, user, team and organization all
  * allow it. The master key may call every model.
  */
-export function mayCall(caller: Caller, model: string, { accessGroups }: Pick<Settings, 'accessGroups'>): boolean {
+export function mayCall(caller: Caller, model: string, names: NamesOfModels): boolean {
+  for (const models of listsOf(caller)) if (!allows(models, model, names)) return false
+  return true
+}
+
+/** What names of models stand for, in lists and in calls. */
+type NamesOfModels = Pick<Settings, 'accessGroups' | 'aliases'>
+
+/** The same for a model that is called by its own name, which may also be the name of an alias. */
+function mayCallItself(caller: Caller, model: string, { accessGroups }: NamesOfModels): boolean {
   for (const models of listsOf(caller)) if (!mayUseModel(models, model, accessGroups)) return false
   return true
+}
+
+/** A list allows an alias of the configuration by its own name, and where it allows the model that it stands for. */
+function allows(models: readonly string[], model: string, { accessGroups, aliases }: NamesOfModels): boolean {
+  if (mayUseModel(models, model, accessGroups)) return true
+  return Object.hasOwn(aliases, model) && mayUseModel(models, aliases[model]!, accessGroups)
 }
 
 const known = new WeakMap<Caller, readonly (readonly string[])[]>()
@@ -39,13 +54,9 @@ function restricting(caller: Caller): readonly (readonly string[])[] {
 }
 
 /** The kind of what refuses a model to the caller, the first that does: `key`, `user`, `team`, ... */
-export function refusesModel(
-  caller: Caller,
-  model: string,
-  { accessGroups }: Pick<Settings, 'accessGroups'>,
-): ModelListOwner | undefined {
+export function refusesModel(caller: Caller, model: string, names: NamesOfModels): ModelListOwner | undefined {
   if (isMaster(caller)) return undefined
-  return listsByOwner(caller).find(([, models]) => !mayUseModel(models, model, accessGroups))?.[0]
+  return listsByOwner(caller).find(([, models]) => !allows(models, model, names))?.[0]
 }
 
 /** What lists the models that may be called. */
@@ -88,6 +99,22 @@ export function unaliased(caller: Caller, model: string): string {
   return aliases.size === 0 ? model : (aliases.get(model) ?? model)
 }
 
+/**
+ * The names that lists of models show to the caller, each once: public names and aliases of the configuration, its own
+ * aliases and those of its team, and what is known of the vendors of patterns.
+ */
+export function listedNames(caller: Caller, index: ModelDirectory): readonly string[] {
+  const mayUse = (name: string) => visibleDeployments(caller, name, index).length > 0
+  const own = Object.entries(modelAliases(caller)).filter(([, model]) => mayUse(model))
+  return [
+    ...new Set([
+      ...index.names().filter(mayUse),
+      ...own.map(([alias]) => alias),
+      ...index.patternedNames().filter(name => mayCall(caller, name, index.settings)),
+    ]),
+  ]
+}
+
 /** The deployments of `model`; empty where the model does not exist or the caller may not use it. */
 export function visibleDeployments(caller: Caller, model: string, index: ModelDirectory): readonly Deployment[] {
   const found = index.resolve(model)
@@ -101,8 +128,9 @@ function mayCallFound(
   found: readonly Deployment[],
   { settings }: ModelDirectory,
 ): boolean {
-  if (mayCall(caller, model, settings)) return true
   const first = found[0]
+  const may = first?.modelName === model ? mayCallItself : mayCall
+  if (may(caller, model, settings)) return true
   const name = first && nameWithVendor(first, model)
   if (name === undefined || wildcardRest(first!.modelName, name) !== first!.target.model) return false
   return mayCall(caller, name, settings)
@@ -113,7 +141,16 @@ export function usableDeployments(
   caller: Caller,
   index: Pick<ModelDirectory, 'deployments' | 'settings'>,
 ): readonly Deployment[] {
-  return index.deployments.filter(one => mayCall(caller, one.modelName, index.settings))
+  return index.deployments.filter(one => mayCallItself(caller, one.modelName, index.settings))
+}
+
+/** What is known of the vendors of patterns, as far as the caller may call it: names with their deployments. */
+export function* patternedDeployments(
+  caller: Caller,
+  index: ModelDirectory,
+): Generator<readonly [name: string, deployments: readonly Deployment[]]> {
+  for (const name of index.patternedNames())
+    if (mayCall(caller, name, index.settings)) yield [name, index.resolve(name)]
 }
 
 /** The deployments of `model` (at least one), or the error `model-not-found` or `model-forbidden`. */

@@ -1,10 +1,11 @@
 /** Resolves a model name to its deployments: exact names, aliases, deployment ids, wildcards. */
 import { LRUCache } from 'lru-cache'
 import { entryLimit } from '../../lib/entry-limit.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { isMaster } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Deployment } from '../../core/deployment.ts'
-import type { ModelDirectory } from '../../core/model-directory.ts'
+import type { ModelCatalogue, ModelDirectory } from '../../core/model-directory.ts'
 import type { Settings } from '../../core/settings.ts'
 import { withGroupsAmong } from './access-groups.ts'
 
@@ -17,6 +18,9 @@ const wildcardCacheMax = 1000
  */
 const patternedLengthMax = 500
 const none: readonly Deployment[] = []
+const noCatalogue: ModelCatalogue = { find: () => undefined, namesOf: () => [] }
+/** Bounds what a list of models takes to make. */
+const patternedNamesMax = 5000
 
 /** What an index knows of the deployments of its settings, where it is not what everybody shares. */
 interface View {
@@ -53,7 +57,7 @@ export class ModelIndex implements ModelDirectory {
   readonly settings: Settings
   /** With those of all. */
   readonly #all: Settings
-  readonly catalogued: ModelDirectory['catalogued']
+  readonly catalogue: ModelCatalogue
   readonly deployments: readonly Deployment[]
   /** By team; undefined = no model is a team's alone. */
   readonly #teams: ReadonlyMap<string, readonly Deployment[]> | undefined
@@ -67,14 +71,15 @@ export class ModelIndex implements ModelDirectory {
   /** Computed once, because every request for an unknown model reads them. */
   readonly #names: readonly string[]
   readonly #wildcardNames: readonly string[]
+  readonly #patternedNames = lazy(() => this.#namesOfPatterns())
 
   constructor(
     settings: Settings,
     expandPattern: ExpandPattern,
-    catalogued: ModelDirectory['catalogued'] = () => undefined,
+    catalogue: ModelCatalogue = noCatalogue,
     view: View = {},
   ) {
-    this.catalogued = catalogued
+    this.catalogue = catalogue
     this.#expandPattern = expandPattern
     this.#teams = view.isPart === true ? undefined : teamsIn(settings.deployments)
     this.deployments = view.deployments ?? sharedOf(settings.deployments)
@@ -116,12 +121,11 @@ export class ModelIndex implements ModelDirectory {
   #view(teamId: string | undefined): ModelIndex {
     let view = this.#views.get(teamId)
     if (!view) {
-      const { catalogued } = this
       const part =
         teamId === undefined
           ? { byIdAlone: [...this.#teams!.values()].flat() }
           : { deployments: withOwn(this.deployments, this.#teams!.get(teamId)!) }
-      view = new ModelIndex(this.#all, this.#expandPattern, catalogued, { ...part, isPart: true })
+      view = new ModelIndex(this.#all, this.#expandPattern, this.catalogue, { ...part, isPart: true })
       this.#views.set(teamId, view)
     }
     return view
@@ -134,6 +138,25 @@ export class ModelIndex implements ModelDirectory {
 
   wildcardNames(): readonly string[] {
     return this.#wildcardNames
+  }
+
+  patternedNames(): readonly string[] {
+    return this.#patternedNames()
+  }
+
+  /** A pattern whose target is one model, and no pattern as well, takes any name: it has none to list. */
+  #namesOfPatterns(): readonly string[] {
+    const names = new Set<string>()
+    for (const { modelName, target } of this.#wildcards) {
+      if (!target.model.includes('*')) continue
+      for (const known of this.catalogue.namesOf(target.provider.name)) {
+        const rest = wildcardRest(target.model, known)
+        const name = rest === undefined ? undefined : modelName.replace('*', () => rest)
+        if (name !== undefined && name.length <= patternedLengthMax && !this.#byName.has(name)) names.add(name)
+        if (names.size >= patternedNamesMax) return [...names]
+      }
+    }
+    return [...names]
   }
 
   isBlocked(deploymentId: string): boolean {

@@ -22,12 +22,20 @@ export function isListedAs(provider: string, word: string): boolean {
   return word === provider || (Object.hasOwn(providerPatterns, provider) && providerPatterns[provider]!.test(word))
 }
 
-/** The name (as of `listName`) of an entry with this key: keys begin with a name of the provider, or with nothing. */
-export function nameOfKey(provider: string, key: string, word: string): string {
+/** The name (as of `listName`) of an entry with this key. */
+export const nameOfKey = (provider: string, key: string, word: string): string =>
+  listName(writtenName(provider, key, word))
+
+/** The same as the list writes it, which is what the vendor calls it: keys begin with the provider, or with nothing. */
+export function writtenName(provider: string, key: string, word: string): string {
   const prefixes = [provider, word, word.split('-')[0]!, 'ai21', 'meta']
   const prefix = prefixes.find(one => one !== '' && key.startsWith(`${one}/`))
-  return listName(prefix === undefined ? key : key.slice(prefix.length + 1))
+  return prefix === undefined ? key : key.slice(prefix.length + 1)
 }
+
+/** Keys of entries for a commitment, or for one size and quality of a picture: they name no model. */
+export const isPartOfModel = (key: string): boolean =>
+  /\d-month-commitment|^(?:\d+-x-\d+|hd|standard|low|medium|high|auto)\/|\/\d+-x-\d+\//.test(key)
 
 /**
  * Whether the prices of an entry are the fee of a router, beside those of the model that it chooses (Azure, "Model

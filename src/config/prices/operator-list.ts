@@ -7,7 +7,7 @@ import { isObject } from '../../lib/json/json-values.ts'
 import { flags } from '../models/capabilities.ts'
 import type { Capabilities } from '../models/capabilities.ts'
 import { billedTerms } from './billed-terms.ts'
-import { isListedAs, listedModes, nameOfKey } from './litellm-names.ts'
+import { isListedAs, isPartOfModel, listedModes, nameOfKey, writtenName } from './litellm-names.ts'
 import { isReadPriceKey, readPriceKeys } from './read-price-keys.ts'
 import type { ReadPrices } from './read-price-keys.ts'
 
@@ -100,6 +100,15 @@ export class OperatorList {
         if (isOfProvider && nameOfKey(provider, key, word ?? '') === name) return readEntry(key, entry, provider, name)
       }
     return undefined
+  }
+
+  /** The models of a provider that the list names, as it writes them. */
+  namesOf(provider: string): readonly string[] {
+    return [...this.#entries.values()].flat().flatMap(({ key, entry }) => {
+      const word = entry.litellm_provider
+      if (isPartOfModel(key) || typeof word !== 'string' || !isListedAs(provider, word)) return []
+      return [writtenName(provider, key, word)]
+    })
   }
 }
 

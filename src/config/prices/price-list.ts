@@ -45,6 +45,8 @@ export interface PriceListFile {
   readonly sources: readonly SourceList[]
   /** Providers whose models a host also sells at its vendor's prices. */
   readonly fallbacks: Readonly<Record<string, readonly string[]>>
+  /** Names as vendors write them, separated by blanks, where these are not as of `listName`. */
+  readonly written: Readonly<Record<string, string>>
   readonly providers: Readonly<Record<string, readonly ListedRow[]>>
 }
 

@@ -1,5 +1,5 @@
 /** The paths of Gemini's API: `/v1beta` (@google/genai 2.x, Gemini CLI) and `/v1` (3.x), the action behind a colon. */
-import { mayCall } from '../../access/models/model-access.ts'
+import { listedNames, unaliased, visibleDeployments } from '../../access/models/model-access.ts'
 import { jsonAnswer } from '../../core/answer.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
@@ -160,8 +160,8 @@ const otherAction: Endpoint = {
   },
 }
 
-function entry(index: ModelDirectory, id: string): object | undefined {
-  const [deployment] = index.resolve(id)
+function entry(caller: Caller, index: ModelDirectory, id: string): object | undefined {
+  const [deployment] = visibleDeployments(caller, unaliased(caller, id), index)
   return deployment && geminiModelEntry(id, deployment.mode, deployment.info)
 }
 
@@ -190,10 +190,10 @@ const modelsList: Endpoint = {
 /** The list, also for Gemini's clients that ask for it under OpenAI's path. */
 export function geminiModelsAnswer(request: HttpRequest, services: Services, caller: Caller): Answer {
   const index = services.current.models.of(caller)
-  const ids = [...new Set(index.names())].filter(id => mayCall(caller, id, index.settings))
+  const ids = listedNames(caller, index)
   const size = wholeNumber(request, 'pageSize', 1) ?? ids.length
   const from = wholeNumber(request, 'pageToken', 0) ?? 0
-  const models = ids.slice(from, from + size).flatMap(id => entry(index, id) ?? [])
+  const models = ids.slice(from, from + size).flatMap(id => entry(caller, index, id) ?? [])
   return jsonAnswer({ models, ...(from + size < ids.length && { nextPageToken: String(from + size) }) })
 }
 
@@ -224,7 +224,7 @@ const modelsOne: Endpoint = {
 export function geminiModelAnswer(name: string, services: Services, caller: Caller): Answer {
   const id = plainName(name)
   const index = services.current.models.of(caller)
-  const found = mayCall(caller, id, index.settings) ? entry(index, id) : undefined
+  const found = entry(caller, index, id)
   if (found) return jsonAnswer(found)
   throw new GatewayError(
     'model-not-found',

@@ -5,7 +5,7 @@
 import { randomUUIDv7 } from 'bun'
 import { z } from 'zod'
 import { actorOf } from '../../access/actor.ts'
-import { mayCall, usableDeployments } from '../../access/models/model-access.ts'
+import { mayCall, patternedDeployments, usableDeployments } from '../../access/models/model-access.ts'
 import type { Caller } from '../../core/caller.ts'
 import { publicModelsName } from '../../core/objects/configured-objects.ts'
 import type { Deployment } from '../../core/deployment.ts'
@@ -114,8 +114,8 @@ export const modelGroupInfo: Endpoint = jsonEndpoint(modelGroupListSchema, {
   handle(request, services, caller) {
     const { model_group: only } = readQuery(request, groupQuery())
     const own = services.current.models.of(caller!)
-    const visible = usableDeployments(caller!, own)
-    const groups = Map.groupBy(visible, one => one.modelName)
+    const configured = Map.groupBy(usableDeployments(caller!, own), one => one.modelName)
+    const groups = new Map([...configured, ...patternedDeployments(caller!, own)])
     const names = only === undefined ? [...groups.keys()] : [only].filter(name => groups.has(name))
     const seen = about(services, alias => mayCall(caller!, alias, own.settings))
     return { data: names.map(name => groupEntry(name, groups.get(name)!, seen)) }

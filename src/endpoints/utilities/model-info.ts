@@ -1,6 +1,6 @@
 /** What is behind the names of models: deployments one by one, and in pages. */
 import { z } from 'zod'
-import { mayCall, usableDeployments } from '../../access/models/model-access.ts'
+import { mayCall, patternedDeployments, usableDeployments } from '../../access/models/model-access.ts'
 import { priceFields } from '../../pricing/price-keys.ts'
 import type { ShownPrices } from '../../pricing/price-keys.ts'
 import { pricesAt } from '../../pricing/price-variants.ts'
@@ -116,7 +116,7 @@ export const modelInfo: Endpoint = jsonEndpoint(modelInfoListSchema, {
   auth: 'key',
   doc: {
     operationId: 'listModelInfo',
-    summary: 'Details of deployments: mode, prices, limits',
+    summary: 'Details of deployments, and of what is known of the vendors of patterns: mode, prices, limits',
     tag: 'Models',
     query: {
       proxy_model_id: {
@@ -134,9 +134,18 @@ export const modelInfo: Endpoint = jsonEndpoint(modelInfoListSchema, {
     const chosen = id === undefined ? all : all.filter(one => one.id === id)
     if (id !== undefined && chosen.length === 0)
       throw noSuchModel(id, ours === undefined ? 'litellm_model_id' : 'proxy_model_id')
-    return { data: entriesOf(chosen, services, caller!) }
+    return {
+      data: entriesOf(id === undefined ? [...chosen, ...patterned(services, caller!)] : chosen, services, caller!),
+    }
   },
 })
+
+/** The models that are known of the vendors of patterns, each under its own name and the id of the pattern. */
+function patterned({ current: { models } }: Services, caller: Caller): Deployment[] {
+  return [...patternedDeployments(caller, models.of(caller))].flatMap(([modelName, deployments]) =>
+    deployments.map(one => ({ ...one, modelName })),
+  )
+}
 
 /** GET /v2/model/info: the same in pages, with search and order. */
 export const modelInfoPages: Endpoint = jsonEndpoint(modelInfoPageSchema, {

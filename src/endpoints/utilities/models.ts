@@ -4,8 +4,8 @@ import { pricesAt } from '../../pricing/price-variants.ts'
 import { callerInTeam } from '../../access/caller.ts'
 import {
   accessibleGroups,
+  listedNames,
   mayCall,
-  modelAliases,
   unaliased,
   visibleDeployments,
 } from '../../access/models/model-access.ts'
@@ -234,9 +234,7 @@ function visibleIds(index: ModelDirectory, caller: Caller, options: ListOptions)
   const mayUse = (name: string) => mayCall(caller, name, index.settings)
   const groups = accessibleGroups(caller, index.settings)
   if (options.onlyGroups) return groups
-  const ids = index.names().filter(mayUse)
-  for (const [alias, model] of Object.entries(modelAliases(caller)))
-    if (mayUse(model) && index.resolve(model).length > 0) ids.push(alias)
+  const ids = [...listedNames(caller, index)]
   if (options.wildcards) ids.push(...index.wildcardNames().filter(mayUse))
   if (options.groups) ids.push(...groups)
   return [...new Set(ids)]

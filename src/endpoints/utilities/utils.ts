@@ -130,7 +130,7 @@ function paramsOf(model: string, services: Services, caller: Caller): string[] {
   const models = services.current.models.of(caller)
   const visible = visibleDeployments(caller, model, models)
   // The name of a configured model that is not the caller's says nothing about the model of that name elsewhere.
-  const known = visible.length > 0 || models.resolve(model).length > 0 ? undefined : models.catalogued(model)
+  const known = visible.length > 0 || models.resolve(model).length > 0 ? undefined : models.catalogue.find(model)
   const deployments = known ? [known] : visible
   const [first] = deployments
   const shown = model.slice(0, 200)
