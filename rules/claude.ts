@@ -1,9 +1,13 @@
 /** What each Claude takes, at Anthropic, on Bedrock and on Vertex AI: they refuse the same. */
+import { threeEfforts } from './efforts.ts'
+import type { EffortBudgets } from './efforts.ts'
 import { rowFor } from './source.ts'
 import type { NamedRow, Source } from './source.ts'
 
-/** The words of `output_config.effort`. */
-export type ClaudeEffort = 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+/** The words of `output_config.effort`, the least first. */
+export const claudeEfforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
+/** One of `claudeEfforts`. */
+export type ClaudeEffort = (typeof claudeEfforts)[number]
 
 /** The rules of a Claude. */
 export interface ClaudeRule extends NamedRow {
@@ -36,7 +40,7 @@ const docs = (page: string): Source => ({ url: `https://platform.claude.com/docs
 const newest = {
   thinking: ['adaptive'],
   off: 'disabled',
-  efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
+  efforts: claudeEfforts,
   forcedTools: 'always',
   prefill: false,
   sampling: 'never',
@@ -112,7 +116,7 @@ const rows: readonly ClaudeRule[] = [
     pattern: named('opus', '4[.-]5'),
     source: docs('build-with-claude/effort'),
     ...budgeted,
-    efforts: ['low', 'medium', 'high'],
+    efforts: threeEfforts,
   },
   { pattern: named(anyFamily, '4[.-]5'), source: docs('build-with-claude/structured-outputs'), ...budgeted },
   {
@@ -151,6 +155,19 @@ export function knownClaudeRule(model: string): ClaudeRule | undefined {
 export function claudeRule(model: string): ClaudeRule {
   return knownClaudeRule(model) ?? (model.toLowerCase().includes('claude') ? unknownClaude : otherVendor)
 }
+
+/**
+ * Tokens of `thinking.budget_tokens` by the effort, for models that take no `output_config.effort`; 1,024 is the least
+ * that they take.
+ */
+export const claudeBudgets = {
+  none: 0,
+  minimal: 1024,
+  low: 1024,
+  medium: 4096,
+  high: 16_384,
+  xhigh: 32_768,
+} as const satisfies EffortBudgets
 
 /** Every row, for tests. */
 export const claudeRows = rows

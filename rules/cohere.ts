@@ -1,4 +1,5 @@
 /** Which of Cohere's models think (`thinking`). */
+import type { EffortBudgets } from './efforts.ts'
 import { rowFor } from './source.ts'
 import type { NamedRow, Source } from './source.ts'
 
@@ -18,6 +19,9 @@ const rows: readonly CohereRow[] = [
 export function cohereThinks(model: string): boolean {
   return rowFor(rows, model)?.thinks ?? true
 }
+
+/** Tokens of `thinking.token_budget` by the effort; from `high` on there is no limit but the model's. */
+export const cohereBudgets = { minimal: 512, low: 1024, medium: 4096 } as const satisfies EffortBudgets
 
 /** Every row, for tests. */
 export const cohereRows = rows

@@ -1,4 +1,5 @@
 /** What each Gemini takes, at Google AI and on Vertex AI, first of all how the amount of thinking is set. */
+import type { EffortBudgets } from './efforts.ts'
 import { rowFor } from './source.ts'
 import type { NamedRow, Source } from './source.ts'
 
@@ -117,6 +118,22 @@ export function geminiThinking(name: string): GeminiThinking {
 export function knownGeminiThinking(name: string): GeminiThinking | undefined {
   return rowFor(rows, name)?.thinking
 }
+
+/**
+ * Tokens of `thinkingBudget` by the effort; up to `high` the budgets of Google's OpenAI-compatible API
+ * (https://ai.google.dev/gemini-api/docs/openai, 2026-11-23).
+ */
+export const geminiBudgets = {
+  none: 0,
+  minimal: 1024,
+  low: 1024,
+  medium: 8192,
+  high: 24_576,
+  xhigh: 32_768,
+} as const satisfies EffortBudgets
+
+/** Tokens that models with levels take for the older `thinkingBudget`. */
+export const levelModelBudget = { min: 128, max: 24_576 } as const
 
 /** Every row, for tests. */
 export const geminiRows = [...rows, ...featureRows]

@@ -1,13 +1,15 @@
 /** What hosts with OpenAI's chat dialect refuse of it, by their names in the catalogue. One without a row takes all. */
 import { foreignMarks, joined, markedTools } from './chat.ts'
+import { threeEfforts } from './efforts.ts'
 import { agentApi } from './perplexity.ts'
-import { rowFor } from './source.ts'
+import { peersList, rowFor } from './source.ts'
 import type { ChatRule, HostRule, ModelRule } from './chat.ts'
 import type { Source } from './source.ts'
 
 const read = (url: string): Source => ({ url, readOn: '2026-11-23' })
 
-const threeEfforts = ['low', 'medium', 'high'] as const
+/** Of Kimi K3 and K3.1, at Moonshot and at hosts. */
+const kimi3Efforts = ['low', 'high', 'max'] as const
 
 /**
  * "The following fields are currently not supported and will result in a 400 error"; unknown ones are refused too:
@@ -120,6 +122,7 @@ const fireworks: HostRule = {
   messageFields: ['name', 'refusal', ...foreignMarks],
   toolFields: [...markedTools, 'eager_input_streaming'],
   models: [
+    { pattern: /kimi-k3/, source: peersList, efforts: kimi3Efforts },
     { pattern: /kimi-k2/, source: read('https://docs.fireworks.ai/guides/reasoning'), efforts: threeEfforts },
     { pattern: /gpt-oss/, source: read('https://docs.fireworks.ai/guides/reasoning'), efforts: threeEfforts },
     { pattern: /glm-5/, source: read('https://docs.fireworks.ai/guides/reasoning'), efforts: ['none', 'high', 'max'] },
@@ -159,6 +162,7 @@ const together: HostRule = {
   toolFields: ['function.strict', ...markedTools],
   models: [
     { pattern: /gpt-oss/, source: read('https://docs.together.ai/docs/reasoning'), efforts: threeEfforts },
+    { pattern: /kimi-k3/, source: peersList, efforts: kimi3Efforts },
     { pattern: /deepseek-v4/, source: read('https://github.com/BerriAI/litellm/pull/38263'), efforts: ['high', 'max'] },
     {
       pattern: /llama-|mixtral|qwen2|qwen3\.5-9b/,
@@ -208,6 +212,7 @@ export const hostRules: Readonly<Record<string, HostRule>> = {
     source: read('https://platform.moonshot.ai/docs/api/chat'),
     rename: { max_completion_tokens: 'max_tokens' },
     messageFields: ['thinking_blocks'],
+    models: [{ pattern: /kimi-k3/, source: peersList, efforts: kimi3Efforts }],
   },
   /** Its Sonar chat API ended; the Agent API has the format of `/responses`. */
   perplexity: {

@@ -1,5 +1,5 @@
 /** Which of Mistral's models reason, and how they are asked to. */
-import { rowFor } from './source.ts'
+import { peersList, rowFor } from './source.ts'
 import type { NamedRow, Source } from './source.ts'
 
 /** How a model of Mistral's reasons. */
@@ -28,6 +28,12 @@ const rows: readonly MistralRow[] = [
   },
   { pattern: /mistral-small-(?:2603|latest|4)/, source: adjustable, reasoning: onOff },
   { pattern: /mistral-medium-(?:3[.-]5|latest)/, source: adjustable, reasoning: onOff },
+  {
+    pattern: /glm-5[.-]2/,
+    source: peersList,
+    reasoning: { by: 'effort', efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] },
+  },
+  { pattern: /glm/, source: peersList, reasoning: { by: 'effort', efforts: ['low', 'high', 'max'] } },
   {
     pattern: new RegExp(
       'ministral|codestral|devstral|pixtral|voxtral|open-|nemo|' +

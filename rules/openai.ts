@@ -1,5 +1,5 @@
 /** OpenAI's reasoning models, at OpenAI and on Azure, and what Azure's dated versions do not know yet. */
-import { rowFor } from './source.ts'
+import { peersList, rowFor } from './source.ts'
 import { foreignMarks, joined, markedTools } from './chat.ts'
 import type { ChatRule, FieldRule, ModelRule } from './chat.ts'
 import type { Source } from './source.ts'
@@ -76,6 +76,16 @@ const rows: readonly ModelRule[] = [
     whileReasoning: fixedSampling,
   },
   {
+    pattern: /^gpt-5\.[2-5]-codex/,
+    source: {
+      url: 'https://docs.rs/crate/meerkat-core/0.6.25/source/src/model_profile/capabilities/openai.rs',
+      readOn: '2026-11-29',
+    },
+    ...limit,
+    ...fixedSampling,
+    efforts: ['low', 'medium', 'high', 'xhigh'],
+  },
+  {
     pattern: /^gpt-5\.[2-5](?:-|$)/,
     source: model('gpt-5.5'),
     ...limit,
@@ -90,6 +100,13 @@ const rows: readonly ModelRule[] = [
     efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
     defaultEffort: 'medium',
     whileReasoning: fixedSampling,
+  },
+  {
+    pattern: /^gpt-6-(?:sol|luna)|^gpt-6\.1-terra/,
+    source: peersList,
+    ...limit,
+    ...fixedSampling,
+    efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
   },
   {
     pattern: /^gpt-[6-9](?:[.-]|$)/,

@@ -165,14 +165,19 @@ test('rules of hosts and of their models are joined', () => {
 
 test.each([
   ['high', ['low', 'high'], 'high', false],
-  ['medium', ['low', 'high'], 'high', false],
-  ['minimal', ['low', 'high'], 'low', false],
-  ['max', ['low', 'medium', 'high'], 'high', false],
+  ['medium', ['low', 'high'], 'low', true],
+  ['minimal', ['low', 'high'], 'low', true],
+  ['max', ['low', 'medium', 'high'], 'high', true],
+  ['max', ['low', 'xhigh', 'max'], 'max', false],
+  // Of two neighbours the cheaper one.
+  ['xhigh', ['low', 'medium', 'high', 'max'], 'high', true],
   ['none', ['low', 'high'], 'low', true],
-  ['low', ['none', 'high'], 'high', false],
-  ['low', ['none', 'default'], 'default', false],
+  ['low', ['none', 'high'], 'high', true],
+  ['low', ['none', 'default'], 'default', true],
   ['none', ['none', 'default'], 'none', false],
   ['high', [], undefined, true],
+  // A model that never thinks does what was asked.
+  ['none', [], undefined, false],
 ] as const)('the effort %p where %p are taken', (asked, taken, effort, lost) => {
   expect(fittedEffort(asked, taken)).toEqual({ effort, lost })
 })

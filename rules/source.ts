@@ -7,6 +7,9 @@ export interface Source {
   readonly readOn: string
 }
 
+/** The list of models in litellm's package (`supports_*_reasoning_effort`, `reasoning_effort_levels`). */
+export const peersList: Source = { url: 'https://pypi.org/project/litellm/1.110.2', readOn: '2026-11-29' }
+
 /** A row for all names that its pattern matches; of several rows the first one counts. */
 export interface NamedRow {
   /** Matched against a model's name at its host, in lower case. */

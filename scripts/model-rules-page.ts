@@ -5,14 +5,18 @@
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { ChatRule, HostRule, ResponsesRule } from '../rules/chat.ts'
-import { claudeHostFields, claudeRows } from '../rules/claude.ts'
+import { bedrockRows } from '../rules/bedrock.ts'
+import { claudeBudgets, claudeHostFields, claudeRows } from '../rules/claude.ts'
 import type { ClaudeHostField } from '../rules/claude.ts'
-import { cohereRows } from '../rules/cohere.ts'
-import { geminiHostRules, geminiThinkingRows } from '../rules/gemini.ts'
+import { cohereBudgets, cohereRows } from '../rules/cohere.ts'
+import { effortWords } from '../rules/efforts.ts'
+import type { EffortBudgets } from '../rules/efforts.ts'
+import { geminiBudgets, geminiHostRules, geminiThinkingRows } from '../rules/gemini.ts'
 import type { GeminiThinking } from '../rules/gemini.ts'
 import { hostRules } from '../rules/hosts.ts'
 import { mistralRows } from '../rules/mistral.ts'
 import type { MistralReasoning } from '../rules/mistral.ts'
+import { ollamaRows } from '../rules/ollama.ts'
 import { openaiRows } from '../rules/openai.ts'
 import type { NamedRow, Source } from '../rules/source.ts'
 
@@ -122,6 +126,12 @@ const reasons = (reasoning: MistralReasoning): string => {
   return reasoning.by === 'nothing' ? 'does not reason' : 'always, by `prompt_mode`'
 }
 
+const budgets: Readonly<Record<string, EffortBudgets>> = {
+  Anthropic: claudeBudgets,
+  Cohere: cohereBudgets,
+  Google: geminiBudgets,
+}
+
 /** The whole page. */
 export function modelRulesPage(): string {
   return [
@@ -158,6 +168,16 @@ export function modelRulesPage(): string {
     )}`,
     `## Mistral\n\n${named(['reasons by'], mistralRows, row => [reasons(row.reasoning)])}`,
     `## Cohere\n\n${named(['takes `thinking`'], cohereRows, row => [row.thinks ? 'yes' : 'no'])}`,
+    `## Models on Bedrock but Claude\n\n${named(['effort'], bedrockRows, ({ reasoning }) => [
+      reasoning ? `${code(reasoning.by)}: ${list(reasoning.efforts)}` : 'takes no setting',
+    ])}`,
+    `## Ollama\n\nOther models think or do not.\n\n${named(['`think`'], ollamaRows, row => [
+      `${list(row.efforts)}${row.canStop ? '' : '; cannot be switched off'}`,
+    ])}`,
+    `## Budgets of tokens by the effort\n\nFor models that are set by a budget.\n\n${table(
+      ['vendor', ...effortWords],
+      Object.entries(budgets).map(([vendor, row]) => [vendor, ...effortWords.map(word => `${row[word] ?? '-'}`)]),
+    )}`,
   ].join('\n')
 }
 

@@ -6,7 +6,13 @@ import type { Gateway } from './harness.ts'
 type Json = Record<string, any>
 
 const claudes = ['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-fable-5-1', 'claude-opus-4-8', 'claude-haiku-4-5']
-const geminis = ['gemini-3.8-flash', 'gemini-flash-latest', 'gemini-3.1-pro-preview', 'gemini-3.6-flash']
+const geminis = [
+  'gemini-3.8-flash',
+  'gemini-4-hydrogen',
+  'gemini-flash-latest',
+  'gemini-3.1-pro-preview',
+  'gemini-3.6-flash',
+]
 const olderGeminis = ['gemini-2.5-pro', 'gemini-2.5-flash', 'gemini-2.5-flash-lite', 'gemini-2.0-flash']
 const entry = (provider: string, model: string, more = '') =>
   `  - { model_name: ${provider}/${model}, proxy_params: { model: ${provider}/${model}, api_base: "{simulator}", api_key: k${more} } }`
@@ -174,12 +180,14 @@ describe('Gemini', () => {
   const contents = [{ role: 'user', parts: [{ text: 'hi' }] }]
 
   test.each(geminis)('%s takes every level and effort', async model => {
+    const path = 'generationConfig.thinkingConfig.thinkingLevel'
     for (const level of ['MINIMAL', 'low', 'MEDIUM', 'HIGH']) {
       const body = { contents, generationConfig: { thinkingConfig: { thinkingLevel: level, includeThoughts: true } } }
       const { status, dropped } = await post(`/v1beta/models/gemini/${model}:generateContent`, body)
-      expect([level, status, dropped]).toEqual([level, 200, []])
+      const isChanged = sent().generationConfig?.thinkingConfig?.thinkingLevel?.toLowerCase() !== level.toLowerCase()
+      expect([level, status, dropped]).toEqual([level, 200, isChanged ? [path] : []])
     }
-    for (const effort of ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']) {
+    for (const effort of ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']) {
       const body = { model: `gemini/${model}`, messages: [{ role: 'user', content: 'hi' }], reasoning_effort: effort }
       expect([effort, (await post('/v1/chat/completions', body)).status]).toEqual([effort, 200])
     }
@@ -203,8 +211,16 @@ describe('Gemini', () => {
     ['gemini-2.5-flash', { thinkingBudget: 0 }, { thinkingBudget: 0 }, []],
     ['gemini-2.5-flash', { thinkingBudget: -1 }, { thinkingBudget: -1 }, []],
     ['gemini-2.5-pro', { thinkingBudget: 0 }, { thinkingBudget: 128 }, ['thinkingBudget']],
-    ['gemini-2.5-pro', { thinkingLevel: 'medium', thinkingBudget: 99_999 }, { thinkingBudget: 32_768 }, []],
-    ['gemini-2.5-flash-lite', { thinkingBudget: 100 }, { thinkingBudget: 512 }, []],
+    [
+      'gemini-2.5-pro',
+      { thinkingLevel: 'medium', thinkingBudget: 99_999 },
+      { thinkingBudget: 32_768 },
+      ['thinkingBudget'],
+    ],
+    ['gemini-2.5-flash-lite', { thinkingBudget: 100 }, { thinkingBudget: 512 }, ['thinkingBudget']],
+    ['gemini-2.5-flash', { thinkingLevel: 'xhigh' }, { thinkingBudget: 24_576 }, ['thinkingLevel']],
+    ['gemini-4-hydrogen', { thinkingLevel: 'XHIGH' }, { thinkingLevel: 'XHIGH' }, []],
+    ['gemini-3.6-flash', { thinkingLevel: 'XHIGH' }, { thinkingLevel: 'HIGH' }, ['thinkingLevel']],
     ['gemini-2.0-flash', { thinkingBudget: 500 }, undefined, ['']],
     ['gemini-2.0-flash', { include_thoughts: true }, undefined, ['']],
     ['gemini-2.0-flash', { thinkingBudget: 0 }, undefined, []],

@@ -236,9 +236,11 @@ describe("the same in OpenAI's dialect", () => {
       return [response.status, sent().at(-1)!.reasoning_effort, response.headers.get('x-proxy-dropped-params') ?? '']
     }
     const plain = 'messages.content.cache_control,messages.thinking_blocks'
-    expect(await efforts('groq/qwen/qwen3-32b', 'high')).toEqual([200, 'default', plain])
-    expect(await efforts('groq/openai/gpt-oss-120b', 'max')).toEqual([200, 'high', plain])
-    expect(await efforts('groq/openai/gpt-oss-120b', 'none')).toEqual([200, 'low', `reasoning_effort,${plain}`])
+    const changed = `reasoning_effort,${plain}`
+    expect(await efforts('groq/qwen/qwen3-32b', 'high')).toEqual([200, 'default', changed])
+    expect(await efforts('groq/openai/gpt-oss-120b', 'max')).toEqual([200, 'high', changed])
+    expect(await efforts('groq/openai/gpt-oss-120b', 'high')).toEqual([200, 'high', plain])
+    expect(await efforts('groq/openai/gpt-oss-120b', 'none')).toEqual([200, 'low', changed])
     expect(await efforts('deepseek/deepseek-v4-pro', 'none')).toEqual([200, undefined, 'messages.thinking_blocks'])
     expect(sent().at(-1)!.thinking).toEqual({ type: 'disabled' })
   })
@@ -257,7 +259,12 @@ describe("the same in OpenAI's dialect", () => {
   })
 
   test.each([
-    ['gpt-5', { temperature: 0.5, reasoning: { effort: 'max' } }, { reasoning: { effort: 'high' } }, 'temperature'],
+    [
+      'gpt-5',
+      { temperature: 0.5, reasoning: { effort: 'max' } },
+      { reasoning: { effort: 'high' } },
+      'temperature,reasoning.effort',
+    ],
     ['gpt-4o', { temperature: 0.5, reasoning: { effort: 'low' } }, { temperature: 0.5 }, 'reasoning'],
     ['gpt-5.1', { temperature: 0.5 }, { temperature: 0.5 }, null],
     [

@@ -1,5 +1,5 @@
 /** What Google's API reads and refuses beyond the shape of a request: https://ai.google.dev/api/generate-content. */
-import { geminiThinking } from '../../../rules/gemini.ts'
+import { geminiLevels, geminiThinking } from '../../../rules/gemini.ts'
 import type { GeminiLevel } from '../../../rules/gemini.ts'
 import { isJsonObject, objectsOf } from '../../lib/json.ts'
 import type { JsonObject } from '../../lib/json.ts'
@@ -60,7 +60,10 @@ export function checkFunctions(body: JsonObject, contents: readonly JsonObject[]
   }
 }
 
-const levels: ReadonlySet<string> = new Set(['THINKING_LEVEL_UNSPECIFIED', 'MINIMAL', 'LOW', 'MEDIUM', 'HIGH'])
+const levels: ReadonlySet<string> = new Set([
+  'THINKING_LEVEL_UNSPECIFIED',
+  ...geminiLevels.map(word => word.toUpperCase()),
+])
 
 /** Throws ApiError for a level that is none or not of the model, and for a level beside a budget. */
 export function checkThinking({ thinkingLevel: level, thinkingBudget: budget }: JsonObject, model: string): void {

@@ -5,6 +5,7 @@
 import type { ChatRequest, Tool } from './chat.ts'
 import * as type from '../dialects/fields.ts'
 import type { Field } from '../dialects/fields.ts'
+import { effortWords } from '../../../rules/efforts.ts'
 
 /** Flags of `model_info` and the catalogue; false = the model lacks the ability, and its fields mean nothing to it. */
 export type Ability =
@@ -40,7 +41,7 @@ const schema = { type: 'object', properties: {}, additionalProperties: false }
 const calling: Ability = 'supports_function_calling'
 
 /** The client's words for how much a model shall think. */
-export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
+export const reasoningEfforts = effortWords
 
 /** `reasoning_effort` of chats: as if the field were absent. Groq's word; most upstreams refuse it. */
 export const defaultEffort = 'default'
@@ -125,7 +126,8 @@ const reasoningFields: readonly ChatField[] = [
     schema: type.oneOf(...reasoningEfforts, defaultEffort),
     property: 'reasoning',
     converted: true,
-    probes: [{ reasoning: { effort: 'high' } }, { reasoning: { effort: 'low' } }],
+    // A model with one word for thinking has it for all of the client's words, which are reported.
+    probes: [{ reasoning: { effort: 'high' } }, { reasoning: { effort: 'low' } }, { reasoning: { enabled: true } }],
     lostAs: ['reasoning', 'thinking'],
     needs: ['supports_reasoning'],
   },

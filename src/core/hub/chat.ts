@@ -4,6 +4,7 @@
  */
 import type { GatewayError } from '../errors.ts'
 import type { Usage } from '../usage/usage.ts'
+import type { EffortWord } from '../../../rules/efforts.ts'
 
 /** A provider-side cache breakpoint after a part (Anthropic `cache_control`). */
 export interface CacheControl {
@@ -78,7 +79,7 @@ export type ResponseFormat =
   | { type: 'json-schema'; name: string; schema: Record<string, unknown>; strict?: boolean; description?: string }
 
 /** How much the model should think before it answers. */
-export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh'
+export type ReasoningEffort = EffortWord
 
 /** A call of a chat model: every dialect is decoded into it, every provider encodes from it. */
 export interface ChatRequest {

@@ -29,7 +29,10 @@ const ofCall: Readonly<Record<string, HeaderDoc>> = {
     schema: oneOf('estimated', 'mixed'),
   },
   'applied-guardrails': { description: 'The guardrails that hold for the call, with commas between.', schema: text },
-  'dropped-params': { description: 'Fields that the upstream did not get, with commas between.', schema: text },
+  'dropped-params': {
+    description: 'Fields that the upstream did not get, or got with another value, with commas between.',
+    schema: text,
+  },
 }
 
 const limits: Readonly<Record<string, HeaderDoc>> = Object.fromEntries(

@@ -272,7 +272,7 @@ describe('thinking and formats', () => {
     [{ thinking: { type: 'adaptive' } }, { enabled: true }],
     [
       { thinking: { type: 'adaptive' }, output_config: { effort: 'max' } },
-      { enabled: true, effort: 'xhigh' },
+      { enabled: true, effort: 'max' },
     ],
     [{ output_config: { effort: 'low' } }, { effort: 'low' }],
     [{ thinking: { type: 'disabled' }, output_config: { effort: 'low' } }, { enabled: false }],

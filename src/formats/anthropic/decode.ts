@@ -1,6 +1,7 @@
 /** Decodes a Messages request into hub types. */
 import { createHash } from 'node:crypto'
 import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../core/hub/chat.ts'
+import { reasoningEfforts } from '../../core/hub/chat-fields.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { parseChecked, shown } from '../common/field-checks.ts'
 import type { ExactFields } from '../common/field-checks.ts'
@@ -136,9 +137,8 @@ function toolChoice({ type, name }: Json): ToolChoice {
   return type === 'none' ? 'none' : 'auto'
 }
 
-/** The hub's highest step is Anthropic's next to highest. */
 const efforts: ReadonlyMap<string, ReasoningEffort> = new Map(
-  Object.entries<ReasoningEffort>({ low: 'low', medium: 'medium', high: 'high', xhigh: 'xhigh', max: 'xhigh' }),
+  reasoningEfforts.filter(word => word !== 'none').map(word => [word, word]),
 )
 const thinks: ReadonlySet<unknown> = new Set(['enabled', 'adaptive', 'between_tools'])
 

@@ -1,5 +1,6 @@
 /** Decodes a `generateContent` request into hub types. */
 import type { ChatRequest, ReasoningEffort, ResponseFormat, Tool, ToolChoice } from '../../core/hub/chat.ts'
+import { reasoningEfforts } from '../../core/hub/chat-fields.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
 import { parseChecked, shown } from '../common/field-checks.ts'
 import type { ExactFields } from '../common/field-checks.ts'
@@ -112,7 +113,7 @@ function responseFormat({ responseMimeType, responseSchema, responseJsonSchema }
 }
 
 const efforts: ReadonlyMap<string, ReasoningEffort> = new Map(
-  Object.entries<ReasoningEffort>({ MINIMAL: 'minimal', LOW: 'low', MEDIUM: 'medium', HIGH: 'high' }),
+  reasoningEfforts.filter(word => word !== 'none').map(word => [word.toUpperCase(), word]),
 )
 /** The model decides how much it thinks. */
 const dynamicBudget = -1

@@ -122,14 +122,27 @@ describe('thinking, as each Claude takes it', () => {
   })
 
   test('the steps between: the least, the most, none', () => {
-    const config = (model: string, effort: 'minimal' | 'xhigh' | 'none') =>
-      thinking(model, { reasoning: { effort } }).config
+    const config = (model: string, effort: 'minimal' | 'xhigh' | 'max' | 'none') => {
+      const { config: sent, dropped } = thinking(model, { reasoning: { effort } })
+      return [(sent as { effort?: string } | undefined)?.effort, ...dropped]
+    }
     expect([
       config('claude-opus-4-6', 'minimal'),
       config('claude-opus-4-6', 'xhigh'),
+      config('claude-opus-4-6', 'max'),
       config('claude-opus-4-7', 'xhigh'),
+      config('claude-opus-4-7', 'max'),
       config('claude-opus-4-7', 'none'),
-    ]).toEqual([{ effort: 'low' }, { effort: 'max' }, { effort: 'xhigh' }, undefined])
+    ]).toEqual([['low', 'reasoning_effort'], ['high', 'reasoning_effort'], ['max'], ['xhigh'], ['max'], [undefined]])
+    const largest = { type: 'enabled', budget_tokens: 32_768 }
+    expect(thinking('claude-sonnet-4-5', { reasoning: { effort: 'max' }, maxOutputTokens: 64_000 })).toMatchObject({
+      thinking: largest,
+      dropped: ['reasoning_effort'],
+    })
+    expect(thinking('claude-sonnet-4-5', { reasoning: { effort: 'xhigh' }, maxOutputTokens: 64_000 })).toMatchObject({
+      thinking: largest,
+      dropped: [],
+    })
   })
 
   test('an effort and a schema share their place; no sampling goes to those that refuse it', () => {

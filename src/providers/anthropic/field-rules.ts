@@ -85,7 +85,7 @@ function effortRule({ efforts }: ClaudeRule): FieldRule {
       return 'keep'
     const { effort: requestedEffort, ...rest } = value
     const { effort } = fittedEffort(requestedEffort as string, efforts)
-    if (effort !== undefined) return { value: { ...rest, effort } }
+    if (effort !== undefined) return { value: { ...rest, effort }, lost: 'output_config.effort' }
     // An empty `output_config` asks for nothing.
     return { value: rest, lost: 'output_config.effort' }
   }

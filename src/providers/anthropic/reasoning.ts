@@ -2,23 +2,15 @@
  * Reasoning as Claude's `thinking`: a budget of tokens within the output limit or, since 4.6, an effort (docs:
  * "Extended thinking", "Adaptive thinking", "Effort"). Also used for Claude on Vertex AI and Bedrock.
  */
-import type { ChatRequest, ReasoningEffort } from '../../core/hub/chat.ts'
+import type { ChatRequest } from '../../core/hub/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
+import { claudeBudgets } from '../../../rules/claude.ts'
 import type { ClaudeRule } from '../../../rules/claude.ts'
-import { effortOfBudget, fittedEffort } from '../../../rules/efforts.ts'
+import { budgetOfEffort, effortOfBudget, fittedEffort } from '../../../rules/efforts.ts'
 
 const budgetTokensMin = 1024
 /** What is left for the answer where the limit is large enough, and at least. */
 const answerTokens = { usual: 1024, min: 512 }
-/** In tokens. */
-const budgetOfEffort: Readonly<Record<ReasoningEffort, number>> = {
-  none: 0,
-  minimal: 1024,
-  low: 1024,
-  medium: 4096,
-  high: 16_384,
-  xhigh: 32_768,
-}
 
 /** The properties of a call that decide whether and how Claude can think in it. */
 interface ClaudeThinkingContext {
@@ -48,8 +40,8 @@ function requestedBudget({ reasoning }: ChatRequest): number {
   if (!reasoning || reasoning.enabled === false) return 0
   return (
     reasoning.budgetTokens ??
-    (reasoning.effort && budgetOfEffort[reasoning.effort]) ??
-    (reasoning.enabled ? budgetOfEffort.medium : 0)
+    (reasoning.effort && budgetOfEffort(reasoning.effort, claudeBudgets).tokens) ??
+    (reasoning.enabled ? claudeBudgets.medium : 0)
   )
 }
 
@@ -86,7 +78,7 @@ function wantedThinking(request: ChatRequest, context: ClaudeThinkingContext): C
   if (rule.thinking.includes('adaptive') && (budgetTokens === undefined || !takesBudget)) {
     if (budgetTokens !== undefined) dropped.push('thinking.budget_tokens')
     const requestedEffort = effort === undefined || effort === 'none' ? effortOfBudget(budgetTokens) : effort
-    const level = requestedEffort && fittedEffort(requestedEffort, rule.efforts).effort
+    const level = requestedEffort && effortFor(requestedEffort, requestedEffort === effort, context)
     return { thinking: { type: 'adaptive' }, ...(level !== undefined && { effort: level }), on: true }
   }
   // With a budget, a turn with tool calls has to begin with its thinking block.
@@ -94,8 +86,30 @@ function wantedThinking(request: ChatRequest, context: ClaudeThinkingContext): C
   const wanted = Math.max(requestedBudget(request), budgetTokensMin)
   const budget = Math.min(wanted, budgetWithin(maxTokens))
   if (budget < budgetTokensMin) return undefined
-  if (budgetTokens !== undefined && budget < budgetTokens) dropped.push('thinking.budget_tokens')
-  return { thinking: { type: 'enabled', budget_tokens: budget }, on: true }
+  const thinking = { type: 'enabled', budget_tokens: budget }
+  if (budgetTokens === undefined) {
+    // That an effort's budget fits into the client's own maximum is no change of the word.
+    if (effort !== undefined && budgetOfEffort(effort, claudeBudgets).lost) dropped.push('reasoning_effort')
+    return { thinking, on: true }
+  }
+  if (budget < budgetTokens) dropped.push('thinking.budget_tokens')
+  // Since 4.6 the effort counts beside the budget, without a beta.
+  const level = effort && effortFor(effort, true, { rule: takesEffort(rule) ? rule : noEfforts, dropped })
+  return { thinking, ...(level !== undefined && { effort: level }), on: true }
+}
+
+const noEfforts = { efforts: [] } as const
+const takesEffort = ({ thinking }: ClaudeRule): boolean => thinking.includes('adaptive')
+
+/** The word that the model takes for an effort; `isClients` = the client wrote it, and a change is reported. */
+function effortFor(
+  requested: string,
+  isClients: boolean,
+  { rule, dropped }: { readonly rule: Pick<ClaudeRule, 'efforts'>; readonly dropped: string[] },
+): string | undefined {
+  const { effort, lost } = fittedEffort(requested, rule.efforts)
+  if (lost && isClients) dropped.push('reasoning_effort')
+  return effort
 }
 
 /**

@@ -5,6 +5,8 @@
  */
 import { claudeRule } from '../../../rules/claude.ts'
 import type { ClaudeRule } from '../../../rules/claude.ts'
+import { bedrockReasoning } from '../../../rules/bedrock.ts'
+import type { BedrockReasoning } from '../../../rules/bedrock.ts'
 
 type Family = 'claude' | 'nova' | 'mistral' | 'cohere' | 'gpt-oss' | 'other' | 'hidden'
 
@@ -14,8 +16,8 @@ export interface BedrockModel {
   readonly family: Family
   /** Of Claude alone. */
   readonly claude?: ClaudeRule
-  /** Takes a `reasoningConfig` (Nova 2). */
-  readonly reasoningConfig: boolean
+  /** Of models other than Claude; absent = it takes no setting. */
+  readonly reasoning?: BedrockReasoning
   /** Takes `system`. */
   readonly systemPrompt: boolean
   /** How a tool call can be forced: a named tool, any tool, or not at all. */
@@ -43,6 +45,7 @@ export function bedrockModel(id: string): BedrockModel {
   const isHidden = family === 'hidden'
   const isClaude = family === 'claude'
   const claude = isClaude ? claudeRule(id) : undefined
+  const reasoning = isHidden ? undefined : bedrockReasoning(id)
   // Has structured output and cache entries of an hour.
   const modern = claude?.outputSchema === true
   const callsTools = isHidden || family === 'nova' || claude?.tools === true
@@ -50,7 +53,7 @@ export function bedrockModel(id: string): BedrockModel {
   return {
     family,
     ...(claude && { claude }),
-    reasoningConfig: family === 'nova' && !/nova-(?:pro|lite|micro|premier)/.test(id),
+    ...(reasoning && { reasoning }),
     systemPrompt: !noSystemPrompt.test(id),
     forces: forcesTool ? 'tool' : family === 'mistral' ? 'any' : 'nothing',
     caches: { messages: callsTools, tools: isHidden || isClaude, oneHour: isHidden || modern },

@@ -6,7 +6,7 @@
 import type { ChatRequest } from '../../core/hub/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import type { ClaudeRule } from '../../../rules/claude.ts'
-import { effortOfBudget } from '../../../rules/efforts.ts'
+import { effortOfBudget, fittedEffort } from '../../../rules/efforts.ts'
 import { claudeThinking } from '../anthropic/reasoning.ts'
 import type { BedrockModel } from './model.ts'
 
@@ -43,11 +43,12 @@ export function thinkingOf(request: ChatRequest, context: ThinkingContext): Thin
     dropped.push(fieldOf(request))
     return none
   }
-  if (model.family === 'gpt-oss') return gptOss(reasoning, none, dropped)
+  const { by, efforts = [] } = model.reasoning ?? {}
+  if (by === 'reasoning_effort') return gptOss(request, { none, efforts, dropped })
   const off = reasoning.enabled === false || (reasoning.effort === 'none' && reasoning.budgetTokens === undefined)
   if (model.claude) return claude(request, { ...context, rule: model.claude })
   if (off) return none
-  if (model.reasoningConfig) return nova(request, none, dropped)
+  if (by === 'reasoningConfig') return nova(request, { none, efforts, dropped })
   return lost()
 }
 
@@ -65,16 +66,8 @@ function claude(request: ChatRequest, context: ThinkingContext & { readonly rule
 }
 
 /** Nova's highest effort excludes a token limit and sampling parameters: with any of them, `medium` is used. */
-function nova(request: ChatRequest, none: Thinking, dropped: string[]): Thinking {
-  const { effort, budgetTokens } = request.reasoning!
-  if (budgetTokens !== undefined) dropped.push('thinking.budget_tokens')
-  const effortLevel = effort === undefined || effort === 'none' ? effortOfBudget(budgetTokens) : effort
-  let level =
-    effortLevel === 'minimal' || effortLevel === 'low'
-      ? 'low'
-      : effortLevel === undefined || effortLevel === 'medium'
-        ? 'medium'
-        : 'high'
+function nova(request: ChatRequest, { none, efforts, dropped }: ByEffort): Thinking {
+  let level = effortFor(request, efforts, dropped) ?? 'medium'
   const limited = [none.maxTokens, request.temperature, request.topP, request.topK].some(one => one !== undefined)
   if (level === 'high' && limited) {
     dropped.push(fieldOf(request))
@@ -83,12 +76,27 @@ function nova(request: ChatRequest, none: Thinking, dropped: string[]): Thinking
   return { ...none, fields: { reasoningConfig: { type: 'enabled', maxReasoningEffort: level } }, on: true }
 }
 
-/** gpt-oss always thinks, with the effort `low`, `medium` or `high`. */
-function gptOss(reasoning: NonNullable<ChatRequest['reasoning']>, none: Thinking, dropped: string[]): Thinking {
-  const { effort, enabled, budgetTokens } = reasoning
-  if (enabled === false || effort === 'none') dropped.push(effort === 'none' ? 'reasoning_effort' : 'thinking')
-  else if (budgetTokens !== undefined) dropped.push('thinking.budget_tokens')
-  const off = enabled === false || effort === 'none' || effort === 'minimal'
-  const level = off ? 'low' : effort === 'xhigh' ? 'high' : (effort ?? effortOfBudget(budgetTokens))
+/** gpt-oss always thinks: "off" is its least effort. */
+function gptOss(request: ChatRequest, { none, efforts, dropped }: ByEffort): Thinking {
+  const isOff = request.reasoning!.enabled === false
+  if (isOff) dropped.push(fieldOf(request))
+  const level = isOff ? efforts[0] : effortFor(request, efforts, dropped)
   return { ...none, fields: level === undefined ? {} : { reasoning_effort: level }, on: true }
+}
+
+interface ByEffort {
+  /** The call without thinking. */
+  readonly none: Thinking
+  readonly efforts: readonly string[]
+  readonly dropped: string[]
+}
+
+/** The model's word for the requested effort or budget; undefined = none was requested. */
+function effortFor({ reasoning }: ChatRequest, efforts: readonly string[], dropped: string[]): string | undefined {
+  const { effort, budgetTokens } = reasoning!
+  if (budgetTokens !== undefined) dropped.push('thinking.budget_tokens')
+  if (effort === undefined || (effort === 'none' && budgetTokens !== undefined)) return effortOfBudget(budgetTokens)
+  const fitted = fittedEffort(effort, efforts)
+  if (fitted.lost) dropped.push('reasoning_effort')
+  return fitted.effort
 }

@@ -1,20 +1,18 @@
 /** A chat request as the body of Cohere's `/v2/chat` (docs.cohere.com/reference/chat). */
 import { namesOfSet } from '../../core/hub/chat-fields.ts'
 import type { CarriedProperty } from '../../core/hub/chat-fields.ts'
-import type { ChatRequest, ReasoningEffort, Tool } from '../../core/hub/chat.ts'
+import type { ChatRequest, Tool } from '../../core/hub/chat.ts'
 import { unprocessable } from '../../core/errors.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { cohereThinks } from '../../../rules/cohere.ts'
+import { cohereBudgets, cohereThinks } from '../../../rules/cohere.ts'
+import type { EffortBudgets } from '../../../rules/efforts.ts'
 import { conversation } from './messages.ts'
 
 /** Cohere's own fields that a client may send in addition to OpenAI's. */
 const ownFields = new Set(['documents', 'citation_options', 'safety_mode', 'strict_tools', 'priority', 'raw_prompting'])
 
 const stopsMax = 5
-
-/** Thinking budgets in tokens; higher efforts have no limit but the model's. */
-const budgetOfEffort: Readonly<Partial<Record<ReasoningEffort, number>>> = { minimal: 512, low: 1024, medium: 4096 }
 
 /**
  * The body, and the fields that it cannot carry by OpenAI's names. Throws `invalid-request` for parts that Cohere does
@@ -112,6 +110,8 @@ function thinkingOf({ reasoning }: ChatRequest, { model }: Target, dropped: stri
     return undefined
   }
   if (isOff) return { type: 'disabled' }
-  const budget = reasoning.budgetTokens ?? (reasoning.effort && budgetOfEffort[reasoning.effort])
+  if (reasoning.budgetTokens !== undefined && reasoning.effort !== undefined) dropped.push('reasoning_effort')
+  const ofEffort: EffortBudgets = cohereBudgets
+  const budget = reasoning.budgetTokens ?? (reasoning.effort && ofEffort[reasoning.effort])
   return { type: 'enabled', ...(budget !== undefined && { token_budget: budget }) }
 }

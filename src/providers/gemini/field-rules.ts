@@ -1,15 +1,14 @@
 /** What a Gemini refuses of a request in its own dialect, which is forwarded as the client wrote it. */
-import type { ReasoningEffort } from '../../core/hub/chat.ts'
 import { noFieldRules } from '../../core/dialects/field-rules.ts'
 import type { FieldRule, FieldRules } from '../../core/dialects/field-rules.ts'
 import type { Target } from '../../core/provider.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { fittedEffort } from '../../../rules/efforts.ts'
-import { geminiHostRules, knownGeminiThinking } from '../../../rules/gemini.ts'
+import { budgetOfEffort, fittedEffort } from '../../../rules/efforts.ts'
+import { geminiBudgets, geminiHostRules, knownGeminiThinking } from '../../../rules/gemini.ts'
 import type { GeminiLevel, GeminiThinking } from '../../../rules/gemini.ts'
 import { memoizePerTarget } from '../../core/target-cache.ts'
-import { budgetOfEffort, inRange } from './thinking.ts'
+import { inRange } from './thinking.ts'
 
 /** How much a model thinks is all that differs between models. Of a model that the table does not know all is sent. */
 export const geminiFieldRules: (target: Target) => FieldRules = memoizePerTarget(({ model, provider }) => {
@@ -82,27 +81,27 @@ function byLevel({ levels, canStop }: Extract<GeminiThinking, { by: 'level' }>):
     if (typeof level !== 'string' || levels.includes(level.toLowerCase() as GeminiLevel)) return undefined
     const { effort } = fittedEffort(level.toLowerCase(), levels)
     // A word of no model: the upstream says what is wrong.
-    return effort === undefined ? undefined : { config: { ...config, [levelName]: effort.toUpperCase() } }
+    return effort === undefined
+      ? undefined
+      : { config: { ...config, [levelName]: effort.toUpperCase() }, lost: 'thinkingLevel' }
   }
 }
 
 function byBudget(range: Extract<GeminiThinking, { by: 'budget' }>): Fit {
   return ({ config, levelName, budgetName, level, budget }) => {
-    const tokens = budget ?? (typeof level === 'string' ? budgetOfLevel(level) : undefined)
+    const ofLevel =
+      typeof level === 'string' ? budgetOfEffort(level.toLowerCase(), geminiBudgets, range.max) : undefined
+    const tokens = budget ?? ofLevel?.tokens
+    // A word of no model: the upstream says what is wrong.
     if (typeof tokens !== 'number') return undefined
     const isOff = tokens === 0
     // Below 0 the model chooses.
     const fitting = tokens < 0 || (isOff && range.canStop) ? tokens : inRange(tokens, range)
     if (level === undefined && fitting === budget) return undefined
     const fitted = replaced(config, levelName, budgetName, fitting)
-    return { config: fitted, ...(isOff && !range.canStop && { lost: 'thinkingBudget' }) }
+    if (budget != null) return { config: fitted, ...(fitting !== budget && { lost: 'thinkingBudget' }) }
+    return { config: fitted, ...((ofLevel?.lost || fitting !== tokens) && { lost: 'thinkingLevel' }) }
   }
-}
-
-/** undefined = a word of no model. */
-function budgetOfLevel(level: string): number | undefined {
-  const word = level.toLowerCase()
-  return Object.hasOwn(budgetOfEffort, word) ? budgetOfEffort[word as ReasoningEffort] : undefined
 }
 
 function replaced(config: Json, from: string, to: string, value: unknown): Json {

@@ -2,20 +2,12 @@
  * Reasoning as Gemini's `thinkingConfig` (ai.google.dev/gemini-api/docs/thinking): a level from version 3 on, a budget
  * of tokens in 2.5, nothing before (`rules/gemini.ts`).
  */
-import type { ChatRequest, ReasoningEffort } from '../../core/hub/chat.ts'
+import type { ChatRequest } from '../../core/hub/chat.ts'
 import type { Json } from '../../lib/json/json-values.ts'
-import { fittedEffort } from '../../../rules/efforts.ts'
+import { budgetOfEffort, fittedEffort } from '../../../rules/efforts.ts'
+import { geminiBudgets, levelModelBudget } from '../../../rules/gemini.ts'
 import type { GeminiModel } from './model.ts'
 
-/** Tokens; the budgets of Google's OpenAI-compatible API (ai.google.dev/gemini-api/docs/openai). */
-export const budgetOfEffort: Readonly<Record<ReasoningEffort, number>> = {
-  none: 0,
-  minimal: 1024,
-  low: 1024,
-  medium: 8192,
-  high: 24_576,
-  xhigh: 32_768,
-}
 /** -1 = the model chooses its budget. */
 const dynamicBudget = -1
 
@@ -31,18 +23,38 @@ export function thinkingConfig(request: ChatRequest, { thinking }: GeminiModel, 
       return undefined
     case 'budget':
       if (off) return withoutThinking({ thinkingBudget: thinking.canStop ? 0 : thinking.min }, thinking, dropped)
-      if (budgetTokens === undefined && effort === undefined)
-        return { thinkingBudget: dynamicBudget, includeThoughts: true }
-      return { thinkingBudget: inRange(budgetTokens ?? budgetOfEffort[effort!], thinking), includeThoughts: true }
+      return { thinkingBudget: budgetFor(reasoning, thinking, dropped), includeThoughts: true }
     case 'level': {
       if (off) return withoutThinking({ thinkingLevel: thinking.levels[0]!.toUpperCase() }, thinking, dropped)
       // The newer models take a budget too.
       if (budgetTokens !== undefined)
-        return { thinkingBudget: inRange(budgetTokens, levelModelBudget), includeThoughts: true }
+        return { thinkingBudget: budgetFor(reasoning, levelModelBudget, dropped), includeThoughts: true }
       if (effort === undefined) return { includeThoughts: true }
-      return { thinkingLevel: fittedEffort(effort, thinking.levels).effort!.toUpperCase(), includeThoughts: true }
+      const fitted = fittedEffort(effort, thinking.levels)
+      if (fitted.lost) dropped.push('reasoning_effort')
+      return { thinkingLevel: fitted.effort!.toUpperCase(), includeThoughts: true }
     }
   }
+}
+
+type Range = { readonly min: number; readonly max: number }
+
+/** A budget counts before an effort. */
+function budgetFor(
+  { effort, budgetTokens }: NonNullable<ChatRequest['reasoning']>,
+  range: Range,
+  dropped: string[],
+): number {
+  if (budgetTokens !== undefined) {
+    const budget = inRange(budgetTokens, range)
+    if (budget !== budgetTokens) dropped.push('thinking.budget_tokens')
+    if (effort !== undefined && effort !== 'none') dropped.push('reasoning_effort')
+    return budget
+  }
+  if (effort === undefined) return dynamicBudget
+  const { tokens, lost } = budgetOfEffort(effort, geminiBudgets, range.max)
+  if (lost) dropped.push('reasoning_effort')
+  return inRange(tokens!, range)
 }
 
 /** A model whose thinking cannot be switched off gets the least of it. */
@@ -51,10 +63,7 @@ function withoutThinking(config: Json, { canStop }: { readonly canStop: boolean 
   return config
 }
 
-/** Tokens that models with levels take for the older `thinkingBudget`. */
-const levelModelBudget = { min: 128, max: 24_576 }
-
 /** The nearest budget that the model takes, in tokens. */
-export function inRange(budget: number, { min, max }: { readonly min: number; readonly max: number }): number {
+export function inRange(budget: number, { min, max }: Range): number {
   return Math.min(Math.max(budget, min), max)
 }

@@ -95,16 +95,18 @@ function reasoningFields({ reasoning }: ChatRequest, target: Target, dropped: st
   const isOn = enabled !== false && effort !== 'none'
   const rule = mistralReasoning(target.model)
   if (budgetTokens !== undefined) dropped.push('reasoning.budget_tokens')
-  if (rule.by === 'effort') return { reasoning_effort: isOn ? effortFor(effort, rule.efforts) : 'none' }
+  if (rule.by === 'effort') {
+    if (!isOn) return { reasoning_effort: 'none' }
+    // A client that asks for thinking without an effort gets `high`, or the nearest that the model takes.
+    const fitted = fittedEffort(effort ?? 'high', rule.efforts)
+    if (fitted.lost && effort !== undefined) dropped.push('reasoning_effort')
+    return { reasoning_effort: fitted.effort }
+  }
   if (isOn && rule.by === 'prompt-mode') return { prompt_mode: 'reasoning' }
   // A model that never thinks does what was requested.
   if (isOn || rule.by === 'prompt-mode') dropped.push('reasoning_effort')
   return {}
 }
-
-/** A client that asks for thinking without an effort gets `high`, or the nearest that the model takes. */
-const effortFor = (requestedEffort: string | undefined, taken: readonly string[]): string | undefined =>
-  fittedEffort(requestedEffort ?? 'high', taken).effort
 
 function clampTemperature(body: Json, dropped: string[]): void {
   if (typeof body.temperature !== 'number' || body.temperature <= temperatureMax) return

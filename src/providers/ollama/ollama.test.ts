@@ -262,14 +262,20 @@ describe('requests', () => {
   })
 
   test.each([
-    ['qwen3', { effort: 'high' }, true],
-    ['qwen3', { effort: 'none' }, false],
-    ['qwen3', { enabled: false }, false],
-    ['gpt-oss:20b', { effort: 'minimal' }, 'low'],
-    ['gpt-oss:20b', { effort: 'xhigh' }, 'high'],
-    ['gpt-oss:20b', { enabled: true }, 'medium'],
-  ] as const)('%s thinks %j as %j', (model, reasoning, think) => {
-    expect(ask({ reasoning }, targetOf(ollama, { model })).body.think).toBe(think)
+    ['qwen3', { enabled: true }, true, []],
+    ['qwen3', { effort: 'high' }, true, ['reasoning_effort']],
+    ['qwen3', { effort: 'none' }, false, []],
+    ['qwen3', { enabled: false }, false, []],
+    ['gpt-oss:20b', { effort: 'high' }, 'high', []],
+    ['gpt-oss:20b', { effort: 'minimal' }, 'low', ['reasoning_effort']],
+    ['gpt-oss:20b', { effort: 'xhigh' }, 'high', ['reasoning_effort']],
+    ['gpt-oss:20b', { effort: 'none' }, 'low', ['reasoning_effort']],
+    ['gpt-oss:20b', { enabled: true }, 'medium', []],
+    ['deepseek-v4-flash:cloud', { effort: 'max' }, 'max', []],
+    ['deepseek-v4-flash:cloud', { effort: 'none' }, false, []],
+  ] as const)('%s thinks %j as %j', (model, reasoning, think, lost) => {
+    const { body, dropped } = ask({ reasoning }, targetOf(ollama, { model }))
+    expect([body.think, dropped]).toEqual([think, [...lost]])
   })
 
   test.each([

@@ -3,7 +3,7 @@ import { isTextType } from '../../core/hub/media-parts.ts'
 import { refusedMedia } from '../common/refused-media.ts'
 import { namesOfSet } from '../../core/hub/chat-fields.ts'
 import type { CarriedProperty } from '../../core/hub/chat-fields.ts'
-import type { ChatRequest, Message, Part, ReasoningEffort, Tool } from '../../core/hub/chat.ts'
+import type { ChatRequest, Message, Part, Tool } from '../../core/hub/chat.ts'
 import { GatewayError, unprocessable } from '../../core/errors.ts'
 import type { Target, TranslatedCall } from '../../core/provider.ts'
 import { argumentsObject } from '../../core/hub/tool-arguments.ts'
@@ -13,6 +13,8 @@ import { refuseImageUrls } from '../common/image-urls.ts'
 import { lostInMessages } from '../common/lost-messages.ts'
 import type { MessageWords } from '../common/lost-messages.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'
+import { fittedEffort } from '../../../rules/efforts.ts'
+import { ollamaThinking } from '../../../rules/ollama.ts'
 
 /** Ollama's own fields that a client may send in addition to OpenAI's. */
 const ownFields = new Set(['keep_alive', 'truncate', 'shift'])
@@ -54,7 +56,7 @@ export function chatBody(request: ChatRequest, target: Target): Omit<TranslatedC
   const { responseFormat: format } = request
   if (format?.type === 'json-object') body.format = 'json'
   if (format?.type === 'json-schema') body.format = format.schema
-  const think = thinkOf(request, target)
+  const think = thinkOf(request, target, dropped)
   if (think !== undefined) body.think = think
   if (request.logprobs) body.logprobs = true
   if (request.topLogprobs !== undefined) body.top_logprobs = request.topLogprobs
@@ -128,20 +130,17 @@ function tool({ name, description, parameters }: Tool): Json {
   }
 }
 
-const levels: Readonly<Partial<Record<ReasoningEffort, string>>> = {
-  minimal: 'low',
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-  xhigh: 'high',
-}
-
-/** `think`: true or false for most models; gpt-oss always thinks and has levels (Ollama's docs, "Thinking"). */
-function thinkOf({ reasoning }: ChatRequest, target: Target): boolean | string | undefined {
+/** `think`: true or false for most models; some have levels, and gpt-oss always thinks (Ollama's docs, "Thinking"). */
+function thinkOf({ reasoning }: ChatRequest, target: Target, dropped: string[]): boolean | string | undefined {
   if (!reasoning) return undefined
-  if (reasoning.enabled === false || reasoning.effort === 'none') return false
-  if (!/gpt-oss/i.test(target.model)) return true
-  return (reasoning.effort && levels[reasoning.effort]) ?? 'medium'
+  const { efforts, canStop } = ollamaThinking(target.model)
+  const isOff = reasoning.enabled === false || reasoning.effort === 'none'
+  if (isOff && canStop) return false
+  const effort = isOff ? 'none' : reasoning.effort
+  if (effort === undefined) return efforts.length === 0 || 'medium'
+  const fitted = fittedEffort(effort, efforts)
+  if (fitted.lost) dropped.push('reasoning_effort')
+  return fitted.effort ?? true
 }
 
 function conversation(messages: readonly Message[], dropped: string[]): Json[] {

@@ -28,7 +28,11 @@ export function chatFieldRules(rule: ChatRule | undefined, quirks?: HostQuirks):
   const fields = new Map([...own.fields, ...fieldRules([], rule.rename), ...rowRules(rule)])
   if (rule.whileReasoning)
     for (const [name, judge] of rowRules(rule.whileReasoning)) fields.set(name, whileReasoning(judge, rule))
-  if (rule.efforts) fields.set('reasoning_effort', effortRule(rule.efforts, rule.effortOff))
+  if (rule.efforts) {
+    fields.set('reasoning_effort', effortRule(rule.efforts, rule.effortOff))
+    // The same word in OpenRouter's field, where the host is not known to refuse that.
+    if (rule.efforts.length > 0 && !fields.has('reasoning')) fields.set('reasoning', reasoningRule(rule.efforts))
+  }
   for (const [name, words] of Object.entries(rule.words ?? {})) fields.set(name, wordRule(words))
   for (const name of rule.lists ?? []) fields.set(name, inList)
   if (rule.logprobsAsCount) {
@@ -87,7 +91,7 @@ function reasoningRule(taken: readonly string[]): FieldRule {
     if (typeof requestedEffort !== 'string' || taken.includes(requestedEffort)) return 'keep'
     const { effort, lost } = fittedEffort(requestedEffort, taken)
     const changed = effort === undefined ? rest : { ...rest, effort }
-    if (Object.keys(changed).length === 0) return 'drop'
+    if (Object.keys(changed).length === 0) return lost ? 'drop' : 'omit'
     return { value: changed, lost: lost && 'reasoning.effort' }
   }
 }

@@ -221,6 +221,38 @@ test('a model without reasoning is not asked for its encrypted form, by any clie
   expect(included('azure', 'chat')).toBeUndefined()
 })
 
+test('a switch of thinking is said by the word of a model that has one', () => {
+  const written = (host: string, model: string, reasoning: ChatRequest['reasoning'] & {}) => {
+    const request: ChatRequest = {
+      model,
+      messages: [],
+      stream: false,
+      includeUsage: false,
+      extra: { format: 'anthropic-messages', fields: {} },
+      reasoning,
+    }
+    const rules = provider(host).rules!(targetOf(provider(host), { model }), 'openai-chat')
+    const { fields, dropped } = chatFields(request, rules)
+    return [fields.reasoning_effort ?? fields.thinking, dropped]
+  }
+  expect(written('openai', 'gpt-5.6-sol', { enabled: false })).toEqual(['none', []])
+  expect(written('openai', 'gpt-5', { enabled: false })).toEqual(['minimal', ['reasoning_effort']])
+  expect(written('openai', 'gpt-4.1', { enabled: false })).toEqual([undefined, []])
+  expect(written('openai', 'gpt-5.6-sol', { enabled: true })).toEqual([undefined, ['reasoning.enabled']])
+  expect(written('deepseek', 'deepseek-v4', { enabled: false })).toEqual([{ type: 'disabled' }, []])
+  expect(written('groq', 'qwen/qwen3-32b', { enabled: true })).toEqual(['default', []])
+  expect(written('groq', 'qwen/qwen3-32b', { effort: 'low' })).toEqual(['default', ['reasoning_effort']])
+  expect(written('fireworks_ai', 'accounts/fireworks/models/kimi-k3', { effort: 'medium' })).toEqual([
+    'low',
+    ['reasoning_effort'],
+  ])
+  // An effort and a budget: the budget is said by nothing.
+  expect(written('openai', 'gpt-5', { effort: 'high', budgetTokens: 500 })).toEqual([
+    'high',
+    ['reasoning.budget_tokens'],
+  ])
+})
+
 test('a budget of thinking tokens becomes the nearest effort of a model whose efforts are known', () => {
   const written = (model: string, reasoning: ChatRequest['reasoning'] & {}) => {
     const target = targetOf(provider('openai'), { model })

@@ -1,6 +1,6 @@
 /** A chat request in OpenAI's dialect (API reference, "Create chat completion"). */
-import { carriedFields } from '../../core/hub/chat-fields.ts'
-import type { ChatRequest, Message, Part, ResponseFormat, Source, Tool } from '../../core/hub/chat.ts'
+import { carriedFields, defaultEffort } from '../../core/hub/chat-fields.ts'
+import type { ChatRequest, Message, Part, ReasoningEffort, ResponseFormat, Source, Tool } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { signatureContent, signatureMember, writeCallId } from '../../core/dialects/call-signature.ts'
 import { removeMember } from '../../core/dialects/field-rules.ts'
@@ -37,7 +37,7 @@ export function chatFields(
   rules: FieldRules,
   host: Pick<CompatibleRow, 'maxTokensField' | 'topK'> = {},
 ): { fields: Json; dropped: string[] } {
-  const request = withEffort(asked, rules.fields.get('reasoning_effort'))
+  const { request, unsaid } = withEffort(asked, rules.fields.get('reasoning_effort'))
   const checkedText = new RuledFields(rules, name => read(request, name))
   const { body, dropped } = checkedText
   if (request.extra.format === 'openai-chat')
@@ -51,7 +51,7 @@ export function chatFields(
     else if (property === 'topK' && !host.topK) dropped.push(name)
     else checkedText.set(name, value)
   }
-  dropped.push(...withoutRefused(body.tools, 'tools', rules), ...unsaidReasoning(asked))
+  dropped.push(...withoutRefused(body.tools, 'tools', rules), ...unsaid)
   if (cachesTools(request)) dropped.push('cache_control')
   if (request.stream) {
     body.stream = true
@@ -75,28 +75,37 @@ const writers: { readonly [Property in keyof ChatRequest]?: (request: ChatReques
   reasoning: ({ reasoning }) => reasoning?.effort,
 }
 
+/** A request whose thinking is said by an effort alone. */
+interface EffortRequest {
+  readonly request: ChatRequest
+  /** What of the client's setting cannot be said so, or only roughly, by the names of `reasoning`. */
+  readonly unsaid: readonly string[]
+}
+
 /**
- * The request with the effort nearest to its budget of thinking tokens, where `rule` says what the model takes: others
- * may refuse every effort, and stay without. `fieldOf`: the value that the rule judges.
+ * The request with the effort for its switch or nearest to its budget of thinking tokens, where `rule` says what the
+ * model takes: others may refuse every effort, and stay without. `fieldOf`: the value that the rule judges. A chat
+ * template's own switch is passed on in `extra`.
  */
 export function withEffort(
   request: ChatRequest,
   rule: FieldRule | undefined,
   fieldOf: (effort: string) => unknown = effort => effort,
-): ChatRequest {
-  const { reasoning } = request
-  if (!rule || !reasoning || reasoning.effort !== undefined || reasoning.enabled === false) return request
-  const effort = effortOfBudget(reasoning.budgetTokens)
-  if (effort === undefined) return request
-  const verdict = rule(fieldOf(effort), name => read(request, name))
-  return verdict === 'drop' || verdict === 'omit' ? request : { ...request, reasoning: { ...reasoning, effort } }
-}
-
-/** Only an effort can be expressed; a chat template's own switch is passed on in `extra`. */
-export function unsaidReasoning({ reasoning, extra }: ChatRequest): string[] {
-  if (!reasoning || reasoning.effort !== undefined) return []
-  if (reasoning.budgetTokens !== undefined) return ['reasoning.budget_tokens']
-  return reasoning.enabled === undefined || 'chat_template_kwargs' in extra.fields ? [] : ['reasoning.enabled']
+): EffortRequest {
+  const { reasoning, extra } = request
+  if (!reasoning) return { request, unsaid: [] }
+  const { enabled, budgetTokens } = reasoning
+  const budget = budgetTokens === undefined ? [] : ['reasoning.budget_tokens']
+  if (reasoning.effort !== undefined) return { request, unsaid: budget }
+  // `default` = to think as the model sees fit, in the words of hosts that have one.
+  const effort = enabled === false ? 'none' : (effortOfBudget(budgetTokens) ?? (enabled && defaultEffort))
+  const verdict = effort && rule ? rule(fieldOf(effort), name => read(request, name)) : 'drop'
+  if (verdict !== 'drop' && verdict !== 'omit')
+    return { request: { ...request, reasoning: { ...reasoning, effort: effort as ReasoningEffort } }, unsaid: budget }
+  // A model that never thinks does what "off" asks for.
+  const isSaid =
+    enabled === undefined || (enabled === false && verdict === 'omit') || 'chat_template_kwargs' in extra.fields
+  return { request, unsaid: budget.length > 0 || isSaid ? budget : ['reasoning.enabled'] }
 }
 
 /** A tool has a breakpoint for a cache, which OpenAI's dialects have no word for. */

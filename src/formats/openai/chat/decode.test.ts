@@ -314,7 +314,7 @@ describe('decoding a chat body', () => {
       enabled: true,
     })
     expect(decode({ thinking: { type: 'disabled' } }).reasoning).toEqual({ enabled: false })
-    expect(decode({ reasoning_effort: 'max' }).reasoning).toEqual({ effort: 'xhigh' })
+    expect(decode({ reasoning_effort: 'max' }).reasoning).toEqual({ effort: 'max' })
     expect(decode({}).reasoning).toBeUndefined()
   })
 })

@@ -192,8 +192,7 @@ function readReasoning(fields: Json): ChatRequest['reasoning'] {
   const thinking = isObject(other) ? other : {}
   const result: NonNullable<ChatRequest['reasoning']> = {}
   const effort = fields.reasoning_effort === defaultEffort ? undefined : (fields.reasoning_effort ?? reasoning.effort)
-  // The hub's highest step is OpenAI's next to highest.
-  if (typeof effort === 'string') result.effort = effort === 'max' ? 'xhigh' : (effort as ReasoningEffort)
+  if (typeof effort === 'string') result.effort = effort as ReasoningEffort
   const budget = reasoning.max_tokens ?? thinking.budget_tokens
   if (typeof budget === 'number') result.budgetTokens = budget
   if (typeof reasoning.enabled === 'boolean') result.enabled = reasoning.enabled

@@ -155,7 +155,7 @@ test('the plain fields', () => {
     user: 'u',
     serviceTier: 'flex',
     responseFormat: { type: 'json-schema', name: 'n', schema: { type: 'object' }, strict: true },
-    reasoning: { effort: 'xhigh' },
+    reasoning: { effort: 'max' },
   })
   // The gateway stores them itself; no upstream needs to know.
   expect(request.metadata).toBeUndefined()

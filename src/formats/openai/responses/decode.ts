@@ -78,9 +78,7 @@ const knownReasoning = new Set(['effort', 'summary', 'generate_summary'])
 function readReasoning(fields: Json, request: ChatRequest): string[] {
   const reasoning = objectOf(fields.reasoning)
   const { effort } = reasoning
-  // The hub's highest step is OpenAI's next to highest.
-  if (typeof effort === 'string')
-    request.reasoning = { effort: effort === 'max' ? 'xhigh' : (effort as ReasoningEffort) }
+  if (typeof effort === 'string') request.reasoning = { effort: effort as ReasoningEffort }
   return unknownKeys('reasoning', reasoning, knownReasoning)
 }
 

@@ -7,7 +7,7 @@ import type { TranslatedCall } from '../../../core/provider.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { RuledFields } from '../field-rules.ts'
-import { cachesTools, unsaidReasoning, withEffort } from '../request.ts'
+import { cachesTools, withEffort } from '../request.ts'
 import { inputItems } from './input.ts'
 import { plainInput } from './plain-input.ts'
 
@@ -67,7 +67,7 @@ export function responsesBody(
   }
   const cached = cachesTools(request) ? ['cache_control'] : []
   const raised = maxOutputTokens !== undefined && maxOutputTokens < outputTokensMin ? ['max_tokens'] : []
-  const lost = [...raised, ...checkedText.dropped, ...namesOfSet(request, unsaid), ...unsaidReasoning(request)]
+  const lost = [...raised, ...checkedText.dropped, ...namesOfSet(request, unsaid)]
   return { body, dropped: [...new Set([...lost, ...cached, ...dropped])] }
 }
 
@@ -90,12 +90,13 @@ interface RuledBy {
 /** The fields that the rules of a host may refuse, and what is lost of them, by the names of chats. */
 function ruledFields(request: ChatRequest, tools: readonly Tool[] | undefined, { model, rules }: RuledBy): RuledFields {
   const fields = extraFields(request)
-  const effort = withEffort(request, rules.fields.get('reasoning'), one => ({ effort: one })).reasoning?.effort
+  const said = withEffort(request, rules.fields.get('reasoning'), one => ({ effort: one }))
+  const effort = said.request.reasoning?.effort
   const reasoning = effort === undefined ? undefined : { effort }
   const choice = toolChoice(request, tools)
   const others: Json = { reasoning, tool_choice: choice }
   const checkedText = new RuledFields(rules, name => others[name])
-  checkedText.dropped.push(...fields.dropped)
+  checkedText.dropped.push(...fields.dropped, ...said.unsaid)
   checkedText.set('reasoning', reasoning, 'reasoning_effort')
   // Where none can be included, only what the client itself asks for is lost.
   const thinks =
