@@ -140,6 +140,46 @@ export const geminiRows = [...rows, ...featureRows]
 /** How they think, for the page of the rules. */
 export const geminiThinkingRows: readonly GeminiRow[] = rows
 
+/** Which addresses a host of Gemini fetches, beside those of Google's own storage. */
+export interface GeminiFetch {
+  readonly source: Source
+  readonly pattern: RegExp
+  /** The models that fetch none. */
+  readonly except?: RegExp
+  /** The types that it fetches; absent = all that its models read. */
+  readonly mediaTypes?: ReadonlySet<string>
+  /** The type has to be said with each address. */
+  readonly wantsType?: true
+}
+
+/** By the name of the provider. */
+export const geminiFetches: Readonly<Record<string, GeminiFetch>> = {
+  // `supportedUrls` of @ai-sdk/google 3.0.141: the types of ai.google.dev/gemini-api/docs/file-input-methods.
+  gemini: {
+    source: { url: 'https://github.com/vercel/ai/pull/16757', readOn: '2026-11-29' },
+    pattern: /^https:\/\//i,
+    except: /gemini-(?:1|2\.0)|gemini-pro(?:-vision)?$|gemma/,
+    mediaTypes: new Set([
+      ...['text/html', 'text/css', 'text/plain', 'text/xml', 'text/csv', 'text/rtf', 'text/javascript'],
+      ...['application/json', 'application/pdf', 'image/bmp', 'image/jpeg', 'image/png', 'image/webp'],
+      ...['video/mp4', 'video/mpeg', 'video/quicktime', 'video/avi', 'video/x-flv', 'video/mpg', 'video/webm'],
+      ...['video/wmv', 'video/3gpp'],
+    ]),
+  },
+  // `mime_type` of `FileData` is required there (reference of google-cloud-ai_platform-v1 1.9.0).
+  vertex_ai: {
+    source: { url: 'https://www.npmjs.com/package/@ai-sdk/google-vertex/v/4.0.208', readOn: '2026-11-29' },
+    pattern: /^https?:\/\//i,
+    wantsType: true,
+  },
+}
+
+/** undefined = the host, or its model, fetches none. */
+export function geminiFetch(host: string, model: string): GeminiFetch | undefined {
+  const row = Object.hasOwn(geminiFetches, host) ? geminiFetches[host] : undefined
+  return row?.except?.test(model.toLowerCase()) ? undefined : row
+}
+
 /** What a host of Gemini refuses of `generateContent` although Google AI takes it. */
 export interface GeminiHostRule {
   readonly source: Source

@@ -11,7 +11,7 @@ import type { ClaudeHostField } from '../rules/claude.ts'
 import { cohereBudgets, cohereRows } from '../rules/cohere.ts'
 import { effortWords } from '../rules/efforts.ts'
 import type { EffortBudgets } from '../rules/efforts.ts'
-import { geminiBudgets, geminiHostRules, geminiThinkingRows } from '../rules/gemini.ts'
+import { geminiBudgets, geminiFetches, geminiHostRules, geminiThinkingRows } from '../rules/gemini.ts'
 import type { GeminiThinking } from '../rules/gemini.ts'
 import { hostRules } from '../rules/hosts.ts'
 import { mistralRows } from '../rules/mistral.ts'
@@ -163,6 +163,16 @@ export function modelRulesPage(): string {
       Object.entries(geminiHostRules).map(([host, { source }]) => [
         code(host),
         'turns of `contents` without `parts`, which are left out',
+        linked(source),
+      ]),
+    )}`,
+    `## Addresses that a host of Gemini fetches\n\nBeside those of Google's own storage.\n\n${table(
+      ['host', 'addresses', 'but for the models', 'types', 'read'],
+      Object.entries(geminiFetches).map(([host, { pattern, except, mediaTypes, wantsType, source }]) => [
+        code(host),
+        code(pattern.source),
+        except ? code(except.source) : '-',
+        `${mediaTypes ? list([...mediaTypes]) : 'all'}${wantsType ? '; the type has to be known' : ''}`,
         linked(source),
       ]),
     )}`,

@@ -4,7 +4,7 @@ import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
 const upstreams = ['ollama', 'gemini', 'bedrock', 'vertex_ai'] as const
-const models = { ollama: 'llava', gemini: 'gemini-2.5-flash', bedrock: 'amazon.nova-pro-v1:0', vertex_ai: 'claude-x' }
+const models = { ollama: 'llava', gemini: 'gemini-2.0-flash', bedrock: 'amazon.nova-pro-v1:0', vertex_ai: 'claude-x' }
 const deployment = (name: (typeof upstreams)[number]) => `
   - model_name: ${name}
     proxy_params:

@@ -14,10 +14,10 @@ export interface CacheControl {
 
 /**
  * Bytes by reference or inline; `data` is base64. `field` = where the client wrote the URL, or bytes of
- * another kind than that of their field, for errors.
+ * another kind than that of their field, for errors. `mediaType` of a URL = what the client says of it.
  */
 export type Source =
-  | { readonly url: string; readonly field?: string }
+  | { readonly url: string; readonly field?: string; readonly mediaType?: string }
   | { readonly data: string; readonly mediaType: string; readonly field?: string }
   | { readonly fileId: string }
 

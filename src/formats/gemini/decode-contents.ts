@@ -249,8 +249,9 @@ function inlinePart(blob: Json, path: Path): Part {
 }
 
 function filePart(file: Json, path: Path): Part {
-  const source = { url: file.fileUri as string, field: path.join('.') }
-  return textOf(file.mimeType).startsWith('image/') ? { type: 'image', source } : document(source, file.displayName)
+  const mediaType = textOf(file.mimeType).toLowerCase()
+  const source = { url: file.fileUri as string, field: path.join('.'), ...(mediaType !== '' && { mediaType }) }
+  return mediaType.startsWith('image/') ? { type: 'image', source } : document(source, file.displayName)
 }
 
 function document(source: Extract<Part, { type: 'document' }>['source'], name: unknown): Part {

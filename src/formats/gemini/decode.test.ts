@@ -38,7 +38,10 @@ describe('contents', () => {
           { type: 'image', source: { data: 'ab+/', mediaType: 'image/png' } },
           { type: 'audio', data: 'QUJD', format: 'mp3' },
           { type: 'document', source: { data: 'QUJD', mediaType: 'application/pdf' }, name: 'a.pdf' },
-          { type: 'image', source: { url: 'gs://b/i.jpg', field: 'contents.0.parts.4.fileData.fileUri' } },
+          {
+            type: 'image',
+            source: { url: 'gs://b/i.jpg', mediaType: 'image/jpeg', field: 'contents.0.parts.4.fileData.fileUri' },
+          },
           {
             type: 'document',
             source: {

@@ -9,7 +9,10 @@ import type { Json } from '../../lib/json/json-values.ts'
 import type { ReadableUrls } from '../common/image-urls.ts'
 
 /** The addresses of images that Converse reads. */
-export const readableImages: ReadableUrls = { pattern: /^s3:\/\//, scheme: 's3://' }
+export const readableImages: ReadableUrls = {
+  reads: ({ url }) => url.startsWith('s3://'),
+  words: 'its s3:// address',
+}
 
 const imageFormats: ReadonlyMap<string, string> = new Map([
   ['png', 'png'],

@@ -1,12 +1,15 @@
 /** Images by URL at vendors that fetch none: one refusal for all of them, before anything is sent. */
-import type { Message, Part } from '../../core/hub/chat.ts'
+import type { Message, Part, Source } from '../../core/hub/chat.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Target } from '../../core/provider.ts'
 
-/** The addresses that a vendor reads all the same, and their usual scheme (`gs://`). */
+/** A picture by its address. */
+export type UrlSource = Extract<Source, { readonly url: string }>
+
+/** The addresses that a vendor reads all the same, and in words which (`its gs:// address`). */
 export interface ReadableUrls {
-  readonly pattern: RegExp
-  readonly scheme: string
+  readonly reads: (source: UrlSource) => boolean
+  readonly words: string
 }
 
 /** Throws `invalid-request` for the first image, also inside tool results, whose URL the upstream does not read. */
@@ -17,16 +20,16 @@ export function refuseImageUrls(messages: readonly Message[], target: Target, re
 function refuseIn(parts: readonly Part[], target: Target, readable: ReadableUrls | undefined): void {
   for (const part of parts) {
     if (part.type === 'tool-result') refuseIn(part.parts, target, readable)
-    else if (part.type === 'image' && 'url' in part.source && !readable?.pattern.test(part.source.url))
+    else if (part.type === 'image' && 'url' in part.source && !readable?.reads(part.source))
       throw refusal(part.source, target, readable)
   }
 }
 
-function refusal({ url, field = 'messages' }: { url: string; field?: string }, target: Target, own?: ReadableUrls) {
+function refusal({ url, field = 'messages' }: UrlSource, target: Target, own?: ReadableUrls) {
   return new GatewayError(
     'invalid-request',
     `${field}: ${target.provider.name} does not fetch the image ${shownUrl(url)}; send its bytes as a data: URL` +
-      `${own ? ` or its ${own.scheme} address` : ''}, upload it through /v1/files and send its file_id, ` +
+      `${own ? ` or ${own.words}` : ''}, upload it through /v1/files and send its file_id, ` +
       'or use a deployment of a vendor that takes URLs (openai, anthropic, mistral)',
     { param: field },
   )

@@ -19,5 +19,5 @@ export function refusedMedia(part: Media, remedy: string): GatewayError {
 
 function typeOf(part: Media): string {
   if (part.type === 'audio') return `audio/${part.format}`
-  return 'mediaType' in part.source ? part.source.mediaType : part.type
+  return ('mediaType' in part.source && part.source.mediaType) || part.type
 }

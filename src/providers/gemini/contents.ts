@@ -7,6 +7,7 @@ import type { Json } from '../../lib/json/json-values.ts'
 import { joinTexts } from '../openai-compatible/texts.ts'
 import { lostInMessages } from '../common/lost-messages.ts'
 import { mediaPart } from './media.ts'
+import type { MediaHost } from './media.ts'
 import type { GeminiModel } from './model.ts'
 import { readSignature, skipSignatureCheck } from './signature.ts'
 import { exactObject, ExactNumber } from '../../lib/json/exact-json.ts'
@@ -18,12 +19,10 @@ interface Conversation {
   readonly dropped: readonly string[]
 }
 
-interface ConversationOptions {
+interface ConversationOptions extends MediaHost {
   readonly model: GeminiModel
   /** The host takes `id` on calls and their results. */
   readonly callIds: boolean
-  /** The host takes the names of files. */
-  readonly fileNames: boolean
 }
 
 interface Turn {
@@ -180,8 +179,8 @@ function addUserParts(
   }
 }
 
-function mediaOf(part: Part, { fileNames }: ConversationOptions): Json[] {
-  return part.type === 'image' || part.type === 'audio' || part.type === 'document' ? [mediaPart(part, fileNames)] : []
+function mediaOf(part: Part, options: ConversationOptions): Json[] {
+  return part.type === 'image' || part.type === 'audio' || part.type === 'document' ? [mediaPart(part, options)] : []
 }
 
 /**
@@ -215,8 +214,8 @@ function namesParts(data: Json): boolean {
 /** The part as Gemini's; empty for an empty text, which Gemini refuses. */
 function plainPart(
   part: Exclude<Part, { type: 'tool-call' | 'tool-result' | 'reasoning' }>,
-  { fileNames }: ConversationOptions,
+  options: ConversationOptions,
 ): Json[] {
   if (part.type === 'text' || part.type === 'refusal') return part.text === '' ? [] : [{ text: part.text }]
-  return [mediaPart(part, fileNames)]
+  return [mediaPart(part, options)]
 }

@@ -9,6 +9,7 @@ import { refuseImageUrls } from '../common/image-urls.ts'
 import { conversation } from './contents.ts'
 import { readableImages } from './media.ts'
 import { geminiModel } from './model.ts'
+import { geminiFetch } from '../../../rules/gemini.ts'
 import type { GeminiModel } from './model.ts'
 import { jsonSchema, openapiSchema } from './schema.ts'
 import type { CleanSchema } from './schema.ts'
@@ -37,8 +38,17 @@ interface HostFeatures {
  */
 export function generateBody(request: ChatRequest, target: Target, host: HostFeatures): GeminiBody {
   const model = geminiModel(target.model)
-  refuseImageUrls(request.messages, target, readableImages)
-  const { contents, systemInstruction, dropped: ofMessages } = conversation(request.messages, { model, ...host })
+  const fetches = geminiFetch(target.provider.name, target.model)
+  refuseImageUrls(request.messages, target, readableImages(fetches))
+  const {
+    contents,
+    systemInstruction,
+    dropped: ofMessages,
+  } = conversation(request.messages, {
+    model,
+    fetches,
+    ...host,
+  })
   const dropped = [...droppedFields(request), ...ofMessages]
   const body: Json = { contents }
   if (systemInstruction) body.systemInstruction = systemInstruction

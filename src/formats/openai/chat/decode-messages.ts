@@ -187,8 +187,10 @@ function decodePart(part: Json, path: Path): Part {
 function imagePart(value: unknown, path: Path): Part {
   const image = isObject(value) ? value : { url: value }
   const urlPath = [...path, 'image_url', ...(isObject(value) ? ['url'] : [])]
-  const { detail } = image
-  return mediaPart(sourceOf(image.url as string, urlPath), {
+  const { detail, format } = image
+  const source = sourceOf(image.url as string, urlPath)
+  // LiteLLM's clients say the type of an address so.
+  return mediaPart('url' in source && typeof format === 'string' ? { ...source, mediaType: format } : source, {
     kind: 'image',
     path: urlPath,
     ...((detail === 'auto' || detail === 'low' || detail === 'high') && { detail }),
