@@ -235,6 +235,8 @@ export interface Call extends ReceivedCall {
   readonly attempt: Readonly<Attempt> | undefined
   /** The requests to upstreams that are over and may be billed, in the order in which they were sent. */
   readonly owed: readonly Readonly<Attempt>[]
+  /** Attempts that have failed, in their order; undefined = none has. */
+  readonly failedAttempts: readonly FailedAttempt[] | undefined
   /** What it came to; undefined = it has not ended yet. */
   readonly settlement: Settlement | undefined
   /**
@@ -280,6 +282,7 @@ export interface RunningCall extends Call {
   readonly progress: CallProgress
   attempt: Attempt | undefined
   owed: readonly Attempt[]
+  failedAttempts: readonly FailedAttempt[] | undefined
   settlement: Settlement | undefined
   /** Frees the memory of a body that the call kept when it continued in the background. */
   releaseBody?: (() => void) | undefined
@@ -314,6 +317,8 @@ export interface CallProgress {
   model: string
   /** Milliseconds from start to the first byte for the client; -1 = none. */
   firstByteMs: number
+  /** When the last attempt was sent, on the monotonic clock; 0 = none was. */
+  sentMs: number
   /** Milliseconds spent waiting for upstreams; the duration without these and without `waitedMs` is overhead. */
   upstreamMs: number
   /** Milliseconds spent waiting for the client's body, and before attempts at a deployment that has failed. */
@@ -349,6 +354,19 @@ export interface Attempt {
   usageSource: UsageSource
   /** What it counts against token limits, the estimated input at least; known once it is over. */
   countedTokens: number
+}
+
+/** An attempt that has failed. Moments are of the monotonic clock. */
+export interface FailedAttempt {
+  /** Which one it was, from 1. */
+  readonly number: number
+  readonly deployment: Deployment
+  /** The HTTP status of the upstream; 0 = it did not answer. */
+  readonly status: number
+  readonly error: GatewayError
+  /** 0 = nothing was sent. */
+  readonly sentMs: number
+  readonly endedMs: number
 }
 
 /** The result of a call that was answered, failed, or whose client left. Created exactly once. */

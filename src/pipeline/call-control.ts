@@ -25,8 +25,6 @@ export class CallControl {
   readonly #settle: Settle
   #settled = false
   #exchange: UpstreamExchange | undefined
-  /** When the last attempt was sent, on the monotonic clock. */
-  sentMs = 0
   #left = false
 
   constructor(call: CallRecord, settle: Settle) {
@@ -56,6 +54,11 @@ export class CallControl {
     return this.#settled
   }
 
+  /** When the last attempt was sent, on the monotonic clock. */
+  get sentMs(): number {
+    return this.call.progress.sentMs
+  }
+
   get left(): boolean {
     return this.#left
   }
@@ -80,7 +83,7 @@ export class CallControl {
   /** Sets the exchange to be cancelled when the client leaves; cancels it at once if it has left. */
   setExchange(exchange: UpstreamExchange, nowMs: number): void {
     this.#exchange = exchange
-    this.sentMs = nowMs
+    this.call.progress.sentMs = nowMs
     if (this.#left) exchange.cancel()
   }
 

@@ -89,6 +89,7 @@ class Progress implements CallProgress {
   fallbacks = 0
   model = ''
   firstByteMs = -1
+  sentMs = 0
   upstreamMs = 0
   waitedMs = 0
 }
@@ -139,6 +140,7 @@ export class CallRecord implements RunningCall, CallInAdmission {
   readonly progress: CallProgress = new Progress()
   attempt: Attempt | undefined = undefined
   owed = nothingOwed
+  failedAttempts: Call['failedAttempts'] = undefined
   settlement: Settlement | undefined = undefined
   unknownFields = noFields
   readonly taken: TakenLimits = new Taken()

@@ -1,5 +1,6 @@
 /** Decides which calls are stored, and lets a collector of bodies take part in them. Others pay a few comparisons. */
 import type { BodySettings } from '../core/ledger/stored-bodies.ts'
+import { refusesStorage } from '../core/ledger/storage-refusal.ts'
 import type { Call } from '../core/call.ts'
 import type { Policy } from '../core/policy.ts'
 import { BodyCollector } from './body-collector.ts'
@@ -26,15 +27,7 @@ export function storeBodies(parts: CollectorParts): Policy {
 }
 
 /** One no is enough, and one yes is needed. */
-function isStored({ caller, format, options, overrides, headers }: Call, settings: BodySettings): boolean {
-  const ofKey = caller.key.storesBodies
-  const ofTeam = caller.team?.storesBodies ?? null
-  if (ofKey === false || ofTeam === false || !(settings.isOn || ofKey || ofTeam)) return false
-  if (format === undefined || options.isPrivate) return false
-  return !settings.clientsMayRefuse || !(overrides.noLog === true || isTrue(headers?.get(refusingHeader)))
+function isStored(call: Call, { isOn }: BodySettings): boolean {
+  const isAsked = isOn || call.caller.key.storesBodies || call.caller.team?.storesBodies
+  return isAsked === true && call.format !== undefined && !refusesStorage(call)
 }
-
-/** LiteLLM's, for dialects whose bodies have no word for it. */
-const refusingHeader = 'x-litellm-enable-message-redaction'
-
-const isTrue = (text: string | null | undefined): boolean => text?.toLowerCase() === 'true'

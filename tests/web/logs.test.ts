@@ -105,6 +105,24 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await close()
   })
 
+  test('a call that failed says why, and each of its attempts has the names of its deployment, its kind of error and its words', async () => {
+    const { page, close } = await openLogs('?q=outcome:error')
+    await page.getByRole('row').nth(1).getByRole('link').click()
+    const drawer = page.getByRole('dialog', { name: 'nobody' })
+    const reason = drawer.getByRole('region', { name: 'Why it failed' })
+    await reason.getByText('upstream-unreachable').waitFor()
+    const [row] = await gateway.rows('&outcome=error')
+    await reason.getByText(row!.error_message!).waitFor()
+    const attempts = drawer.getByRole('region', { name: 'Attempts' }).getByRole('listitem')
+    expect(await attempts.count()).toBe(1)
+    await attempts.getByText('nobody → custom_openai/x').waitFor()
+    await attempts.getByText('no answer').waitFor()
+    await attempts.getByText('after ').waitFor()
+    await drawer.getByText('Attempt 1', { exact: true }).waitFor()
+    expect(await violations(page)).toEqual([])
+    await close()
+  })
+
   test('calls are found, opened and closed by keyboard alone', async () => {
     const { page, close } = await openLogs()
     await page.getByRole('row').nth(1).waitFor()

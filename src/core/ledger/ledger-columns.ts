@@ -11,13 +11,14 @@ import type { Caller } from '../caller.ts'
 import type { BudgetCharge } from '../tenancy/budget-charge.ts'
 import { bigintText } from '../../lib/text.ts'
 import { outcomeText } from '../guardrails.ts'
+import { attemptListOf, errorMessageOf } from './attempt-list.ts'
 import { sessionIdOf } from './session-id.ts'
 import type { Served, Usage } from '../usage/usage.ts'
 
 /**
  * How a value is journalled and stored. `integer` has 53 bits, `integer32` 32; `number` may have a fraction; `decimal`
- * is an integer of 64 bits as decimal text; `list` is a list of texts, stored as JSON; `json` is an object of the
- * client's own in JSON, of up to 4096 characters, which no index has.
+ * is an integer of 64 bits as decimal text; `list` is a list of texts, stored as JSON; `json` is JSON of up
+ * to 4096 characters, which no index has.
  */
 export type ColumnKind = 'text' | 'integer' | 'integer32' | 'number' | 'boolean' | 'decimal' | 'list' | 'json'
 
@@ -129,7 +130,7 @@ const usualColumns = {
   error_kind: textOrNull('The kind of error that it has ended with.', ({ error }) => error?.kind, {
     interrupted: 'internal',
   }),
-  model: begun(text('The public name that was asked for.', ({ call }) => call.model)),
+  model: begun(text('The public name that was asked for, also where a deployment was named by its id.', publicModelOf)),
   deployment_id: textOrNull(
     'The deployment that has answered, or failed last.',
     ({ call }) => call.attempt?.deployment?.id,
@@ -314,6 +315,17 @@ const occasionalColumns = {
     ({ usage }) => usage?.routedModel,
     { since: 2 },
   ),
+  error_message: textOrNull(
+    'What the client was told when the call failed, of up to 512 characters; null = it has not failed, or the words ' +
+      'are not kept.',
+    errorMessageOf,
+    { since: 2 },
+  ),
+  attempt_list: jsonOrNull(
+    'The attempts of a call that failed or needed more than one, as a list in JSON; null = there is nothing to tell.',
+    attemptListOf,
+    { since: 2 },
+  ),
 }
 
 /** By name, in the order of the journal. Names are the API's and the database's. */
@@ -405,6 +417,12 @@ function compileValues<Source, Values>(
   const fields = columns.map(({ name, nullable }) => `${name}: ${name}(source)${nullable ? ' ?? null' : ''}`)
   const compile = new Function(...columns.map(({ name }) => name), `return source => ({ ${fields.join(', ')} })`)
   return compile(...columns.map(columnSource)) as (source: Source) => Values
+}
+
+/** A deployment may be named by its id, as test calls do: its public name says more. */
+function publicModelOf({ call: { model, candidates } }: Pick<Settlement, 'call'>): string {
+  const [first] = candidates
+  return first?.id === model && !first.modelName.includes('*') ? first.modelName : model
 }
 
 /** Of the deployment that answered, or failed last. */

@@ -2,6 +2,7 @@
  * A call of the ledger as the API shows it (`/spend/logs/v2`). Here because the threads that read the ledger write it:
  * a page of 200 rows is half a megabyte, and takes three milliseconds of the event loop where its rows come as objects.
  */
+import { attemptsOf } from './attempt-list.ts'
 import type { LedgerRow } from './ledger-columns.ts'
 
 /** A field that a row shows beside its columns. */
@@ -44,6 +45,39 @@ function notesOf({ spend_logs_metadata: text }: LedgerRow): unknown {
   } catch {
     return null
   }
+}
+
+const attemptListSchema = {
+  type: ['array', 'null'],
+  description:
+    'The attempts of a call that failed or needed more than one, in their order, of up to 4096 characters; null = ' +
+    'there is nothing to tell.',
+  items: {
+    type: 'object',
+    properties: {
+      deployment_id: textOf('The deployment that was asked.'),
+      model: textOf('The public name that the deployment has.'),
+      provider: textOf('The provider that the deployment has.'),
+      upstream_model: textOrNull('The name that the model has at its upstream.'),
+      status: integerOrNull('The HTTP status of the upstream; null = it did not answer.'),
+      error_kind: textOrNull('The kind of error that it has ended with; null = it has answered.'),
+      error_message: textOrNull('What the upstream said, shortened and without secrets; null = it is not kept.'),
+      started_ms: { type: 'integer', description: 'Milliseconds from the beginning of the call.' },
+      duration_ms: { type: 'integer', description: 'How long it has taken.' },
+    },
+    required: [
+      'deployment_id',
+      'model',
+      'provider',
+      'upstream_model',
+      'status',
+      'error_kind',
+      'error_message',
+      'started_ms',
+      'duration_ms',
+    ],
+    additionalProperties: false,
+  },
 }
 
 /** What a row shows beside its columns: values in units for people, and LiteLLM's names (proxy/_types, 2026-11-23). */
@@ -113,6 +147,10 @@ export const shownFields: Readonly<Record<string, ShownField>> = {
     },
     valueOf: notesOf,
   },
+  attempt_list: {
+    schema: attemptListSchema,
+    valueOf: row => attemptsOf(row.attempt_list),
+  },
   metadata: {
     schema: {
       type: 'object',
@@ -127,7 +165,9 @@ export const shownFields: Readonly<Record<string, ShownField>> = {
       status: statusOf(row),
       spend_logs_metadata: notesOf(row),
       error_information:
-        row.error_kind === null ? null : { error_class: row.error_kind, error_code: String(row.status) },
+        row.error_kind === null
+          ? null
+          : { error_class: row.error_kind, error_code: String(row.status), error_message: row.error_message },
     }),
   },
 }

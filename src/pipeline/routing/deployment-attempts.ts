@@ -105,6 +105,7 @@ export class DeploymentAttempts implements AttemptListener {
       attempt = planAttempt(call, deployment, this.#parts.policies)
     } catch (thrown) {
       const error = toGatewayError(thrown)
+      call.progress.sentMs = 0
       return receiver.failed(error.kind === 'internal' || error.retry !== 'never' ? error : new Unsuitable(error))
     }
     record.dropped = attempt.dropped
@@ -245,9 +246,15 @@ export class DeploymentAttempts implements AttemptListener {
   failed(control: CallControl, deployment: Deployment, thrown: unknown): GatewayError {
     const { call } = control
     this.#used(control, thrown instanceof Unsuitable ? undefined : call)
-    const sent = call.attempt?.body
-    control.failed(this.#parts.clock.monotonicMs())
+    const { body: sent, status = 0 } = call.attempt ?? {}
+    const endedMs = this.#parts.clock.monotonicMs()
+    control.failed(endedMs)
     const error = judged(thrown instanceof Unsuitable ? thrown.error : thrown, deployment, sent)
+    if (!(thrown instanceof Unsuitable)) {
+      const { attempts: number, sentMs } = call.progress
+      const failed = { number, deployment, status, error, sentMs, endedMs }
+      call.failedAttempts = [...(call.failedAttempts ?? []), failed]
+    }
     reportAttempt(this.#parts.policies, call, deployment, error)
     // After the end of the call nothing more is counted: its client has left.
     if (!control.attempting) return error

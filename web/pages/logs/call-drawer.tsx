@@ -4,7 +4,6 @@ import { ChevronDown, ChevronUp } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { callQuery } from '../../api/calls.ts'
 import type { SpendLog } from '../../api/schema.d.ts'
-import { Tag } from '../../components/badge.tsx'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { CodeBlock } from '../../components/text/code-block.tsx'
 import { Drawer } from '../../components/overlays/drawer.tsx'
@@ -19,6 +18,7 @@ import type { WaterfallRow } from '../../components/charts/waterfall.tsx'
 import { formatCount, formatMoment } from '../../lib/format.ts'
 import { t } from '../logs.page.ts'
 import { operationOfRoute } from '../playground/operations.ts'
+import { attemptSteps, Attempts, FailureReason } from './attempts.tsx'
 import { OutcomeBadge } from './outcome.tsx'
 import { SessionCalls } from './session-calls.tsx'
 import { BodiesTab, MessagesTab } from './call-messages-view.tsx'
@@ -91,14 +91,15 @@ function Call({ call, onOpen }: { readonly call: SpendLog } & Pick<CallDrawerPro
         <OutcomeBadge call={call} />
         <Duration milliseconds={call.duration_ms} />
         <Money usd={call.spend} />
-        {call.error_kind && <Tag>{call.error_kind}</Tag>}
         {operationOfRoute(call.route) && (
           <Link to="/playground" search={{ call: call.request_id }} className={buttonClass()}>
             {t('logs.replay')}
           </Link>
         )}
       </div>
+      <FailureReason call={call} />
       <Waterfall rows={steps(call)} totalMs={call.duration_ms} />
+      {call.attempt_list && <Attempts attempts={call.attempt_list} />}
       {call.session_id && <SessionCalls call={call} sessionId={call.session_id} onOpen={onOpen} />}
       <Tabs
         label={t('all.details')}
@@ -125,7 +126,13 @@ function Call({ call, onOpen }: { readonly call: SpendLog } & Pick<CallDrawerPro
   )
 }
 
-function steps({ first_byte_ms: firstMs, duration_ms: wholeMs, outcome }: SpendLog): WaterfallRow[] {
+function steps({
+  first_byte_ms: firstMs,
+  duration_ms: wholeMs,
+  outcome,
+  attempt_list: attempts,
+}: SpendLog): WaterfallRow[] {
+  if (attempts) return attemptSteps(attempts)
   const tone = outcome === 'success' ? 'good' : 'bad'
   if (firstMs === null) return [row('logs.whole', 0, wholeMs, tone)]
   return [row('logs.untilFirst', 0, firstMs, 'plain'), row('logs.answer', firstMs, wholeMs, tone)]

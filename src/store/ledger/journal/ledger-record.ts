@@ -50,13 +50,16 @@ const intentMark = 0
 const settlementMark = 2
 const intentStart = `[${intentMark},"`
 
+/** Texts that calls of one key to one model do not share. */
+const ownTexts: ReadonlySet<string> = new Set(['request_id', 'session_id', 'error_message'])
+
 /**
  * Whether calls of one key to one model may be alike in a column. It follows from the kind, which a released column
  * keeps: the lists of `usualColumns` in a record never change.
  */
 function isShared({ kind, name }: (typeof columnList)[number]): boolean {
   const isText = kind === 'text' || kind === 'list' || kind === 'boolean' || kind === 'integer32'
-  return isText && name !== 'request_id' && name !== 'session_id'
+  return isText && !ownTexts.has(name)
 }
 
 const ownColumns = usualColumns.filter(column => !isShared(column))
