@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { readSettings } from '../config/read-settings.ts'
+import { textOfFile } from '../config/reading/text-of-file.ts'
 import type { SettingsReading } from '../config/settings.ts'
 import { countModels, modelCountText } from '../config/model-counts.ts'
 import { providers } from '../providers/index.ts'
@@ -45,17 +45,11 @@ type Checked = Pick<SettingsReading, 'settings' | 'mistakes' | 'warnings'>
  * undefined = any variable may be set where the gateway will run, also those that providers read by themselves.
  */
 function checked(file: string, environment: CommandInput['environment'] | undefined): Checked {
-  const unreadable = (message: string): Checked => ({
-    settings: undefined,
-    mistakes: [`${file}: ${message}`],
-    warnings: [],
-  })
-  if (!existsSync(file)) return unreadable('no such file')
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = textOfFile(file)
   } catch (error) {
-    return unreadable(`cannot be read: ${(error as Error).message}`)
+    return { settings: undefined, mistakes: [(error as Error).message], warnings: [] }
   }
   if (environment === undefined)
     return readSettings({ text, file, environment: anyKeys, anyVariables: true, providers })

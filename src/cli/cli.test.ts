@@ -209,6 +209,22 @@ describe('check', () => {
     })
   })
 
+  test('a directory in the place of the file is said by every command', async () => {
+    for (const words of [
+      ['check', folder],
+      ['models', 'list', '--config', folder],
+      ['config', 'print', '--config', folder],
+      ['keys', 'create', '--config', folder],
+      ['serve', '--port', '0', '--config', folder],
+    ]) {
+      const { code, out, error } = await run(words)
+      expect([words[0], code, out]).toEqual([words[0], 1, ''])
+      expect(error).toBe(`${folder}: is a directory; name the file in it, such as config.yaml\n`)
+    }
+    expect((await run(['serve', '--port', '0', '--config', join(folder, 'none')])).error).toContain(': no such file')
+    expect(existsSync(join(folder, 'data'))).toBe(false)
+  })
+
   test('an empty file is refused, by every command that reads it', async () => {
     for (const text of ['', '\n \n', '# later\n', '---\n']) {
       const file = config(text)
@@ -295,12 +311,6 @@ describe('check', () => {
     ])
     expect((await run(['check', file('os.environ/GIVEN')], { GIVEN: secret })).error).not.toContain('a secret stands')
   })
-
-  test('a folder instead of a file', async () => {
-    const { code, out, error } = await run(['check', folder])
-    expect([code, out]).toEqual([1, ''])
-    expect(error).toStartWith(`${folder}: cannot be read: `)
-  })
 })
 
 /** As after a first start, without a master key. */
@@ -380,7 +390,8 @@ describe('keys', () => {
       const note =
         'note: no configuration was read, so that max_keys_per_user and the bounds of keys were not checked; name it ' +
         'with --config or MODELGATE_CONFIG\n'
-      expect(unchecked.error).toBe(note)
+      const noUser = "note: there is no user 'u', so that nothing of it holds for this key; make one\n"
+      expect(unchecked.error).toBe(noUser + note)
       expect((await run(['keys', 'create'])).error).toBe(note)
     },
   )
@@ -399,6 +410,35 @@ describe('keys', () => {
     const [made] = JSON.parse((await run(['keys', 'list', '--json'])).out) as [KeyRecord]
     expect(made).toMatchObject({ maxBudgetNanoUsd: '5000000000', requestsPerMinute: 60, models: ['good'] })
     expect(Math.round((made.expiresAtMs! - Date.now()) / 86_400_000)).toBe(90)
+  })
+
+  test('a key gets its budget, period, expiry, models and owner by flags', async () => {
+    const flags = '--budget 20.5 --period 1mo --soft-budget 10 --duration 90d --model m --user u --tag a --tag b --json'
+    const { code, out } = await run(['keys', 'create', ...flags.split(' ')])
+    expect([code, JSON.parse(out)]).toEqual([0, { key: expect.any(String), token_id: expect.any(String) }])
+    const [made] = JSON.parse((await run(['keys', 'list', '--json'])).out) as [KeyRecord]
+    expect(made).toMatchObject({
+      maxBudgetNanoUsd: '20500000000',
+      softBudgetNanoUsd: '10000000000',
+      budgetDuration: '1mo',
+      models: ['m'],
+      userId: 'u',
+      tags: ['a', 'b'],
+    })
+    const wrongs = [
+      ['--budget -1', '--budget must be an amount of dollars', 2],
+      ['--budget 5 --soft-budget 6', '--soft-budget must be at most --budget', 2],
+      ['--period 30d', '--period has no effect without a budget; give one with --budget', 2],
+      ['--period x --budget 1', '--period ', 2],
+      ['--team nowhere', "there is no team 'nowhere'; make it first", 1],
+    ] as const
+    for (const [words, message, exit] of wrongs) {
+      const refused = await run(['keys', 'create', ...words.split(' ')])
+      expect([words, refused.code, refused.out]).toEqual([words, exit, ''])
+      expect(refused.error).toContain(message)
+    }
+    expect(JSON.parse((await run(['keys', 'list', '--json'])).out)).toHaveLength(1)
+    expect((await run(['keys', 'create', '--named-budget', 'b'])).error).toContain("there is no budget 'b'")
   })
 
   test('the list stays a table for any stored values', async () => {

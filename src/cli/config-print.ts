@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import type { EffectiveValue } from '../core/effective-values.ts'
 import { effectiveValues } from '../config/effective/effective-values.ts'
+import { textOfFile } from '../config/reading/text-of-file.ts'
 import { openSettings } from '../config/settings-source.ts'
 import { providers } from '../providers/index.ts'
 import { print } from './command.ts'
@@ -21,7 +21,7 @@ export const configPrint: Command = {
     const { configFile, environment } = options
     // Throws where there is a mistake.
     await openSettings({ configFile, environment, providers })
-    const text = configFile === undefined ? undefined : readFileSync(configFile, 'utf8')
+    const text = configFile === undefined ? undefined : textOfFile(configFile)
     const all = effectiveValues({ text, options, sent: new Map() })
     const shown = input.flags.effective ? all.filter(isKnown) : all.filter(one => isKnown(one) && isSet(one))
     print(yamlOf(shown, input.flags.sources === true))

@@ -2,6 +2,7 @@
 import { randomUUIDv7 } from 'bun'
 import { keyProblem, mintKey } from '../access/key.ts'
 import { newKey } from '../access/fields/key-bounds.ts'
+import { spendingProblem } from '../access/fields/spending.ts'
 import { keyBody } from '../access/fields/key-fields.ts'
 import type { KeyFields } from '../access/fields/key-fields.ts'
 import { limitRange } from '../access/fields/checks.ts'
@@ -9,20 +10,22 @@ import { newKeysOf } from '../config/sections/new-keys.ts'
 import { GatewayError } from '../core/errors.ts'
 import { commandLineActor } from '../core/tenancy/actors.ts'
 import type { KeyRecord, KeyStore } from '../core/tenancy/keys.ts'
-import type { TenancyStore } from '../core/tenancy/tenancy-store.ts'
+import type { TenancyReader, TenancyStore } from '../core/tenancy/tenancy-store.ts'
 import { problemsIn } from '../core/schema-problems.ts'
 import { systemClock } from '../lib/clock.ts'
 import { openKeyHash, resetMasterKey } from '../store/keys/installation.ts'
 import type { Installation } from '../store/keys/installation.ts'
 import { createKeyStore } from '../store/keys/keys.ts'
 import { createTenancyStore } from '../store/tenancy/store.ts'
-import type { Command, CommandInput, FlagValues } from './command.ts'
+import type { Command, CommandInput, Flag, FlagValues } from './command.ts'
 import { print, printError, table, UsageError, writeFully } from './command.ts'
 import { withDatabase } from './gateway-database.ts'
 import { generalSettings, readConfig } from './file-settings.ts'
 import { configFile, configFlag, dataFlag, jsonFlag, nonEmpty } from './options.ts'
 
 const listMax = 1000
+
+type NewKeyRecord = ReturnType<typeof newKey>
 
 interface Keys extends KeyStore {
   readonly change: TenancyStore['change']
@@ -39,26 +42,42 @@ function withKeys<T>(input: CommandInput, work: KeyWork<T>): Promise<T> {
   )
 }
 
-/** Flags by field of `POST /key/generate`; the same rules apply. */
-const flagOfField: Readonly<
-  Record<keyof Pick<KeyFields, 'key_alias' | 'user_id' | 'team_id' | 'models' | 'duration'> | LimitField, string>
-> = {
-  key_alias: 'alias',
-  user_id: 'user',
-  team_id: 'team',
-  models: 'model',
-  duration: 'duration',
-  rpm_limit: 'rpm',
-  tpm_limit: 'tpm',
-  max_parallel_requests: 'parallel',
+/** A flag of `keys create` with its field of `POST /key/generate`; the same rules apply. */
+interface FieldFlag extends Flag {
+  readonly field: keyof KeyFields
 }
 
-type LimitField = 'rpm_limit' | 'tpm_limit' | 'max_parallel_requests'
-const limitFields: ReadonlySet<string> = new Set<LimitField>(['rpm_limit', 'tpm_limit', 'max_parallel_requests'])
+const ofField = (field: keyof KeyFields, value: string, help: string): FieldFlag => ({
+  field,
+  type: 'string',
+  value,
+  help,
+})
+
+const fieldFlags: Readonly<Record<string, FieldFlag>> = {
+  alias: ofField('key_alias', 'NAME', 'A name for lists'),
+  user: ofField('user_id', 'ID', 'Its owner: the user it belongs to'),
+  team: ofField('team_id', 'ID', 'The team it belongs to, whose models and budget bind it'),
+  model: { ...ofField('models', 'NAME', 'A model it may use; again for more; none = all'), multiple: true },
+  duration: ofField('duration', '30d', 'Time to live, after which it expires; none = for ever'),
+  budget: ofField('max_budget', 'USD', 'Dollars it may spend, in each period where --period is given'),
+  period: ofField('budget_duration', '30d', 'After which time the budget begins anew'),
+  'soft-budget': ofField('soft_budget', 'USD', 'Dollars from which on alerts are sent'),
+  'named-budget': ofField('budget_id', 'ID', 'The budget with limits that several share'),
+  rpm: ofField('rpm_limit', 'N', 'Requests a minute'),
+  tpm: ofField('tpm_limit', 'N', 'Tokens a minute'),
+  parallel: ofField('max_parallel_requests', 'N', 'Requests at once'),
+  tag: { ...ofField('tags', 'NAME', 'A tag that its calls carry; again for more'), multiple: true },
+}
+
+const flagOf = (field: unknown): string | undefined =>
+  Object.keys(fieldFlags).find(flag => fieldFlags[flag]!.field === field)
+
+const limitFields: ReadonlySet<string> = new Set(['rpm_limit', 'tpm_limit', 'max_parallel_requests'])
 
 /** Throws UsageError with one line for each invalid flag. */
 function fieldsOf(flags: FlagValues): KeyFields {
-  const given = Object.entries(flagOfField).flatMap(([field, flag]) => {
+  const given = Object.entries(fieldFlags).flatMap(([flag, { field }]) => {
     const value = flags[flag]
     if (value === undefined) return []
     return [[field, limitFields.has(field) ? wholeNumber(value) : value] as const]
@@ -68,12 +87,22 @@ function fieldsOf(flags: FlagValues): KeyFields {
   if (result.success) return result.data
   const lines = problemsIn(result.error.issues, fields, 'body').map(({ loc, msg }) => {
     const [, field, at] = loc
-    const flag = flagOfField[field as keyof typeof flagOfField]
+    const flag = flagOf(field)!
     const value = flags[flag]
     const why = limitFields.has(String(field)) ? limitRange : msg
     return `--${flag} ${why}; got ${quoted(Array.isArray(value) ? value[Number(at)] : value)}`
   })
   throw new UsageError(lines.join('\n'))
+}
+
+/** Throws UsageError for flags that need each other. The configuration may give a budget, too. */
+function checkSpending(record: NewKeyRecord, nowMs: number): void {
+  const { maxBudgetNanoUsd: max, softBudgetNanoUsd: soft, budgetId, budgetDuration: period } = record
+  if (period !== null && max === null && soft === null && budgetId === null)
+    throw new UsageError('--period has no effect without a budget; give one with --budget')
+  const problem = spendingProblem(record, { before: {}, nowMs })
+  if (problem)
+    throw new UsageError(problem.msg.replace(/\b[a-z]+(_[a-z]+)+\b/g, field => `--${flagOf(field) ?? field}`))
 }
 
 /** Throws UsageError with one line for each field that is above its bound. */
@@ -82,13 +111,26 @@ function withinBounds<T>(make: () => T): T {
     return make()
   } catch (error) {
     if (!(error instanceof GatewayError) || !error.problems) throw error
-    const nameOf = (field: unknown) => flagOfField[field as keyof typeof flagOfField]
     const lines = error.problems.map(({ loc: [, field], msg }) => {
-      const flag = nameOf(field)
+      const flag = flagOf(field)
       return `${flag ? `--${flag}` : String(field)} ${msg}`
     })
     throw new UsageError(lines.join('\n'))
   }
+}
+
+/** As the API: throws for a team that is not there, and says which other part of the key has no effect. */
+async function checkNamed(tx: TenancyReader, { userId, teamId, budgetId }: NewKeyRecord): Promise<string[]> {
+  if (teamId !== null && !(await tx.find('team', teamId)))
+    throw new GatewayError('not-found', `there is no team '${teamId}'; make it first, in the pages or by /team/new`)
+  const notes: string[] = []
+  for (const [kind, id] of [
+    ['user', userId],
+    ['budget', budgetId],
+  ] as const)
+    if (id !== null && !(await tx.find(kind, id)))
+      notes.push(`note: there is no ${kind} '${id}', so that nothing of it holds for this key; make one`)
+  return notes
 }
 
 /** Accepts digits only: `1e3` and ` 5` are more likely typing errors. */
@@ -110,14 +152,7 @@ export const keysCreate: Command = {
   name: 'keys create',
   summary: 'Create a virtual key and show it once',
   flags: {
-    alias: { type: 'string', value: 'NAME', help: 'A name for lists' },
-    user: { type: 'string', value: 'ID', help: 'The user it belongs to' },
-    team: { type: 'string', value: 'ID', help: 'The team it belongs to' },
-    model: { type: 'string', value: 'NAME', help: 'A model it may use; again for more; none = all', multiple: true },
-    duration: { type: 'string', value: '30d', help: 'Time to live' },
-    rpm: { type: 'string', value: 'N', help: 'Requests a minute' },
-    tpm: { type: 'string', value: 'N', help: 'Tokens a minute' },
-    parallel: { type: 'string', value: 'N', help: 'Requests at once' },
+    ...fieldFlags,
     config: configFlag,
     'data-dir': dataFlag,
     json: jsonFlag,
@@ -127,20 +162,21 @@ export const keysCreate: Command = {
     const keyText = mintKey()
     const fields = fieldsOf(flags)
     const { general_settings: general, settings = {} } = await readConfig(flags, environment)
+    const nowMs = systemClock.epochMs()
     // Validates before the database is opened: an invalid flag changes nothing.
     const record = withinBounds(() =>
-      newKey({
-        id: randomUUIDv7(),
-        keyText,
-        fields,
-        nowMs: systemClock.epochMs(),
-        settings: newKeysOf(settings),
+      newKey({ id: randomUUIDv7(), keyText, fields, nowMs, settings: newKeysOf(settings) }),
+    )
+    checkSpending(record, nowMs)
+    const keysOfUserMax = record.userId === null ? null : (general?.max_keys_per_user ?? null)
+    const notes = await withKeys(input, (keys, hashKey) =>
+      keys.change(commandLineActor, async tx => {
+        const found = await checkNamed(tx, record)
+        await tx.insertKey({ ...record, hash: hashKey(keyText) }, keysOfUserMax)
+        return found
       }),
     )
-    const keysOfUserMax = record.userId === null ? null : (general?.max_keys_per_user ?? null)
-    await withKeys(input, (keys, hashKey) =>
-      keys.change(commandLineActor, tx => tx.insertKey({ ...record, hash: hashKey(keyText) }, keysOfUserMax)),
-    )
+    for (const note of notes) printError(note)
     if (configFile(flags, environment) === undefined)
       printError(
         'note: no configuration was read, so that max_keys_per_user and the bounds of keys were not checked; name it ' +

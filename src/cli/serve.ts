@@ -1,10 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { startServer } from '../app/index.ts'
 import type { Announcement } from '../app/index.ts'
 import { workerVariable } from '../app/workers/worker-messages.ts'
 import type { WorkerPlace } from '../app/workers/worker-messages.ts'
 import { ConfigProcess } from '../config/reading/config-process.ts'
+import { textOfFile } from '../config/reading/text-of-file.ts'
 import type { ConfigReader } from '../config/reading/reading.ts'
 import type { RunningServer, ServeOptions } from '../config/serve-options.ts'
 import { modelCountText } from '../config/model-counts.ts'
@@ -139,11 +139,13 @@ async function startWorker(input: CommandInput, place: WorkerPlace): Promise<Run
 async function start(
   input: CommandInput,
   ofWorker: Pick<ServeOptions, 'worker' | 'redisUrl'> = {},
-  tell: (what: Announcement) => void = announce,
+  tell: typeof announce = announce,
 ): Promise<RunningServer> {
   const reader = new ConfigProcess()
   const options = { ...(await serveOptions(input, reader.read)), ...ofWorker }
-  const server = await startServer({ ...options, readFile: reader.read }, tell).catch((thrown: unknown) => {
+  const hasPages = nonEmpty(input.environment.MODELGATE_WEB_DIRECTORY) !== undefined
+  const starting = startServer({ ...options, readFile: reader.read }, what => tell(what, hasPages))
+  const server = await starting.catch((thrown: unknown) => {
     throw explainFailure(thrown, options)
   })
   reader.forget()
@@ -213,10 +215,10 @@ export async function serveOptions({ flags, environment }: CommandInput, readFil
   }
 }
 
-/** As the start asks for it, so that the file is read once. Empty where it cannot be read: the start says why. */
+/** As the start asks for it, so that the file is read once. Throws where it cannot be read. */
 async function generalIn(file: string | undefined, environment: CommandInput['environment'], readFile: ConfigReader) {
-  if (file === undefined || !existsSync(file)) return {}
-  const { config } = await readFile(readFileSync(file, 'utf8'), { file, environment, secrets: new Map() })
+  if (file === undefined) return {}
+  const { config } = await readFile(textOfFile(file), { file, environment, secrets: new Map() })
   return config?.general_settings ?? {}
 }
 
@@ -241,13 +243,16 @@ function givenMasterKey({ MODELGATE_MASTER_KEY: given }: CommandInput['environme
 }
 
 /** Written to stderr: stdout is the log. */
-function announce({ url: address, models: counts, warnings, leftOut, firstMasterKey }: Announcement): void {
+function announce(
+  { url: address, models: counts, warnings, leftOut, firstMasterKey }: Announcement,
+  hasPages: boolean,
+): void {
   const url = address.replace(/\/$/, '')
   const { models, more } = modelCountText(counts)
   for (const problem of leftOut) printError(`error: ${problem}; this entry is left out`)
   for (const warning of warnings) printError(`warning: ${warning}`)
-  if (firstMasterKey !== undefined) showMasterKey(masterKeyText(url, firstMasterKey))
-  printError(`Modelgate serves ${models} on ${url} (API: ${url}/docs)${more}`)
+  if (firstMasterKey !== undefined) showMasterKey(masterKeyText(url, firstMasterKey, hasPages))
+  printError(`Modelgate serves ${models} on ${url} (${hasPages ? `pages: ${url}/ui/, ` : ''}API: ${url}/docs)${more}`)
 }
 
 function showMasterKey(text: string): void {
@@ -262,7 +267,10 @@ function showMasterKey(text: string): void {
   }
 }
 
-function masterKeyText(url: string, masterKey: string): string {
+function masterKeyText(url: string, masterKey: string, hasPages: boolean): string {
+  const signIn = hasPages
+    ? `Sign in to the pages at ${url}/ui/ as the user admin, with this key as the password.\n\n`
+    : ''
   const body = '{"model": "local/simulated-chat", "messages": [{"role": "user", "content": "Hello"}]}'
   // One line, to be pasted as it is.
   const headers = `-H "Authorization: Bearer ${masterKey}" -H "Content-Type: application/json"`
@@ -271,7 +279,7 @@ This is the first start. The master key is shown now and never again (lost: mode
 
   ${masterKey}
 
-Try it:
+${signIn}Try it:
 
   curl ${url}/v1/chat/completions ${headers} -d '${body}'
 

@@ -2,7 +2,7 @@
  * Source of the current settings: read at start, and again on request, when the file changes, or when model servers are
  * found on this machine.
  */
-import { readFileSync, statSync, watch } from 'node:fs'
+import { statSync, watch } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import type { Settings } from '../core/settings.ts'
 import type { Environment } from './environment.ts'
@@ -16,6 +16,7 @@ import { valueAt } from '../lib/json/json-values.ts'
 import { PriceWatch } from './prices/price-watch.ts'
 import type { ReloadReport } from './serve-options.ts'
 import type { ConfigReader, ConfigReading } from './reading/reading.ts'
+import { textOfFile } from './reading/text-of-file.ts'
 import type { SecretSources } from './secret-sources.ts'
 import { MergedConfiguration } from './merged-configuration.ts'
 import { settingsFrom } from './settings.ts'
@@ -184,7 +185,7 @@ class FileSource implements SettingsSource {
   /** Secrets that the file refers to and that were never read are read first. */
   async #readText(): Promise<ReadText | SettingsReading> {
     const { configFile, environment, secrets, readFile = readHere } = this.#options
-    const file = textOfFile(configFile)
+    const file = configuredText(configFile)
     if ('mistakes' in file) return file
     const { text } = file
     if (text === undefined) return { text, reading: undefined }
@@ -271,12 +272,11 @@ class FileSource implements SettingsSource {
 }
 
 /** The text of the configuration, which may be none, or that it cannot be read. */
-function textOfFile(configFile: string | undefined): { readonly text: string | undefined } | SettingsReading {
+function configuredText(configFile: string | undefined): { readonly text: string | undefined } | SettingsReading {
   try {
-    return { text: configFile === undefined ? undefined : readFileSync(configFile, 'utf8') }
+    return { text: configFile === undefined ? undefined : textOfFile(configFile) }
   } catch (error) {
-    const mistakes = [`${configFile}: cannot be read: ${(error as Error).message}`]
-    return { settings: undefined, config: {}, mistakes, warnings: [] }
+    return { settings: undefined, config: {}, mistakes: [(error as Error).message], warnings: [] }
   }
 }
 
@@ -315,7 +315,7 @@ function watchFile(path: string, onText: (text: string) => void): () => void {
     clearTimeout(timer)
     timer = setTimeout(() => {
       seen = fingerprintOf(path)
-      onText(textOf(path))
+      onText(textOrEmpty(path))
     }, debounceMs)
   }
   // Watches the directory: editors and Kubernetes config maps replace the file.
@@ -343,9 +343,9 @@ function fingerprintOf(path: string): string {
   }
 }
 
-function textOf(path: string): string {
+function textOrEmpty(path: string): string {
   try {
-    return readFileSync(path, 'utf8')
+    return textOfFile(path)
   } catch {
     return ''
   }

@@ -133,8 +133,8 @@ function buildAll(input: SettingsInput): SettingsReading {
   const names = nameFindings(config, reading, built)
   const guardrails = fileGuardrails(config)
   mistakes.push(...proxies.mistakes(deployments), ...idMistakes(reading, built))
-  // Models that do not exist yet may be made by API.
-  if (config.general_settings?.store_model_in_db) warnings.push(...names.mistakes)
+  // Models that do not exist yet may be made by API; a doubt is no reason to serve nothing.
+  if (config.general_settings?.store_model_in_db || names.areDoubtful) warnings.push(...names.mistakes)
   else mistakes.push(...names.mistakes)
   warnings.push(...proxies.warnings, ...names.warnings)
   if (mistakes.length > 0)
@@ -219,7 +219,7 @@ function settingsOf(
     accessGroups: accessGroups(deployments),
     ...madeByApiSettingsOf(general),
     publicModels,
-    ...(missing && { notOffered: withoutOffered(missing, deployments), vendorOf }),
+    ...(missing && { notOffered: missing, vendorOf }),
     ...requestSettingsOf(general),
     spendTagHeaders: (common.extra_spend_tag_headers ?? []).map(name => name.toLowerCase()),
     ...storageSettingsOf(general),
@@ -267,15 +267,6 @@ function routerWarnings(config: Config, reading: ConfigReading): string[] {
           ),
         )
   return warnings
-}
-
-/** Local servers are offered without a key of their provider. */
-function withoutOffered(
-  missing: EnvironmentOffer['missing'],
-  deployments: readonly Deployment[],
-): EnvironmentOffer['missing'] {
-  const offered = new Set(deployments.map(one => one.target.provider.name))
-  return Object.fromEntries(Object.entries(missing).filter(([provider]) => !offered.has(provider)))
 }
 
 interface BuildInput {

@@ -49,7 +49,7 @@ export interface Settings {
   readonly publicModels: PublicModels
   /** In the order in which they are asked; absent = there are none. */
   readonly guardrails?: readonly GuardrailSettings[]
-  /** Without a model list: the providers of which nothing is offered, and what would change that. */
+  /** Without a model list: the providers of which the environment offers nothing, and what would change that. */
   readonly notOffered?: Readonly<Record<string, string>>
   /** The provider whose vendor alone names its models so: for the bare names of models that are not offered. */
   readonly vendorOf?: (model: string) => string | undefined

@@ -9,6 +9,7 @@ import type { DocumentOptions } from './openapi/document.ts'
 import { answerFixed, fixedContent } from './openapi/fixed-content.ts'
 import type { FixedContent } from './openapi/fixed-content.ts'
 import { anyObject, named, open, shape, text } from './openapi/schema.ts'
+import { isFromBrowser } from './common/request-heads.ts'
 import { gunzipIfNeeded } from '../lib/program-files.ts'
 
 const openapiDocumentSchema = named('OpenapiDocument', () =>
@@ -89,7 +90,45 @@ systemIsDark.addEventListener('change', showTheme)
 addEventListener('storage', showTheme)
 `
 
-const startScript = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#api', deepLinking: true, validatorUrl: null })\n`
+/** Swagger UI filters by the names of groups alone; here every word of an operation counts. */
+const startScript = `const textOf = (tag, operation) =>
+  [tag, operation.get('method'), operation.get('path'), operation.getIn(['operation', 'summary'], '')]
+    .join(' ').toLowerCase()
+const operationFilter = ({ React }) => ({
+  fn: {
+    opsFilter(tagged, phrase) {
+      const words = phrase.toLowerCase().split(/\\s+/)
+      const isMeant = tag => operation => words.every(word => textOf(tag, operation).includes(word))
+      return tagged
+        .map((one, tag) => one.update('operations', all => all.filter(isMeant(tag))))
+        .filter(one => one.get('operations').size > 0)
+    },
+  },
+  components: {
+    FilterContainer({ layoutSelectors, layoutActions }) {
+      const given = layoutSelectors.currentFilter()
+      const label = 'Filter by words of the path, the method, the group or the summary'
+      const input = React.createElement('input', {
+        className: 'operation-filter-input',
+        type: 'search',
+        'aria-label': label,
+        placeholder: label,
+        value: typeof given === 'string' ? given : '',
+        onChange: event => layoutActions.updateFilter(event.target.value),
+      })
+      return React.createElement('div', { className: 'filter wrapper' }, input)
+    },
+  },
+})
+SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#api',
+  deepLinking: true,
+  validatorUrl: null,
+  filter: true,
+  plugins: [operationFilter],
+})
+`
 
 /** Swagger UI sets inline styles and loads its icons from data: URLs; scripts only come from this server. */
 const contentSecurityPolicy = [
@@ -117,13 +156,16 @@ const docsPage: Endpoint = {
   auth: 'none',
   doc: {
     operationId: 'getDocsPage',
-    summary: 'A page to read and try this document',
+    summary: 'A page to read and try this document; from `/` browsers are led to the pages for people',
     tag: 'Docs',
     success: { 'text/html': text },
     headers: ['etag'],
   },
-  handle(request): Answer {
-    if (request.path === '/') return { status: 302, headers: { location: 'docs' }, body: null }
+  handle(request, { pages }): Answer {
+    if (request.path === '/') {
+      const location = isFromBrowser(request) && pages.state().state !== 'absent' ? 'ui/' : 'docs'
+      return { status: 302, headers: { location, vary: 'accept' }, body: null }
+    }
     // The page's links are relative: below `/docs/` they would point one level too deep.
     if (request.path.endsWith('/')) return { status: 302, headers: { location: '../docs' }, body: null }
     return answerFixed(request, page)

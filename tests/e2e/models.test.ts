@@ -1,5 +1,6 @@
 /** What the lists of models say of limits, abilities and prices, to each kind of client. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { tmpdir } from 'node:os'
 import { startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
@@ -140,4 +141,21 @@ test('the documentation finds its parts, however its address is written', async 
         200,
       ])
   }
+})
+
+test('`/` leads programs to the documentation, and browsers to the pages where there are any', async () => {
+  const led = async ({ url }: { readonly url: string }, accept?: string) => {
+    const answer = await fetch(`${url}/`, { redirect: 'manual', headers: accept === undefined ? {} : { accept } })
+    return [answer.status, answer.headers.get('location'), answer.headers.get('vary')]
+  }
+  const browser = 'text/html,application/xhtml+xml,*/*;q=0.8'
+  const withPages = await startGateway({ environment: { MODELGATE_WEB_DIRECTORY: tmpdir() } })
+  try {
+    expect(await led(withPages, browser)).toEqual([302, 'ui/', expect.stringMatching(/accept/i)])
+    for (const accept of ['*/*', 'application/json', undefined])
+      expect(await led(withPages, accept)).toEqual([302, 'docs', expect.stringMatching(/accept/i)])
+  } finally {
+    await withPages.stop()
+  }
+  expect(await led(gateway, browser)).toEqual([302, 'docs', expect.stringMatching(/accept/i)])
 })

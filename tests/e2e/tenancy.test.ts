@@ -61,6 +61,22 @@ test('a team, a user or an organization that is blocked takes its keys along at 
   expect((await chat(key)).status).toBe(401)
 })
 
+test('the key that comes with a user belongs to its first team, whose budget binds it', async () => {
+  for (const team of ['poor', 'rich']) await admin('/team/new', { team_id: team, max_budget: team === 'poor' ? 0 : 5 })
+  const teams = [{ team_id: 'poor', user_role: 'user' }, 'rich']
+  const made = await admin('/user/new', { user_id: 'of-teams', teams })
+  expect(made).toMatchObject({ team_id: 'poor', teams: ['poor', 'rich'] })
+  expect(await chat(made.key as string)).toMatchObject({ status: 429, message: expect.stringContaining('poor') })
+  const named = await admin('/user/new', { user_id: 'named', teams, team_id: 'rich' })
+  expect([named.team_id, (await chat(named.key as string)).status]).toEqual(['rich', 200])
+  const alone = await admin('/user/new', { user_id: 'alone' })
+  expect([alone.team_id, (await chat(alone.key as string)).status]).toEqual([null, 200])
+  expect(await admin('/user/new', { user_id: 'keyless', teams, auto_create_key: false })).toMatchObject({
+    key: '',
+    team_id: null,
+  })
+})
+
 test('a model that the team loses is refused at the next call, and an alias of the team is a model', async () => {
   await admin('/team/new', {
     team_id: 'aliases',
@@ -201,7 +217,10 @@ test('users whom an admin of an organization makes call models with keys of its 
     'give them to a team',
   )
   const { key, user_id: made } = (await ask(olga, '/user/new', wanted)).body
-  expect((await chat(key as string)).message).toContain("may not use the model 'chat-model'")
+  const calls = [await chat(key as string), await chat(key as string, { model: 'claude-model' })]
+  expect(calls.map(one => one.status)).toEqual([200, 403])
+  const outside = (await ask(olga, '/user/new', { organizations: ['mill'] })).body.key as string
+  expect((await chat(outside)).message).toContain("may not use the model 'chat-model'")
   const own = (await admin('/key/generate', { user_id: made })).key as string
   const further = (await ask(own, '/key/generate', { models: ['all-proxy-models'] })).body
   expect((await chat(further.key as string)).status).toBe(403)

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { concreteModel } from '../../config/models/model-facts.ts'
 import { readSettings } from '../../config/read-settings.ts'
 import type { Caller, VirtualKey } from '../../core/caller.ts'
+import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { providers } from '../../providers/index.ts'
 import { callableDeployments, listedNames, mayCall } from './model-access.ts'
@@ -70,6 +71,12 @@ test('without a configuration, a model of a provider without a key names the var
   expect(asked(indexOf({ environment: { OPENAI_API_KEY: 'sk 1' } }), 'openai/gpt-5')[2]).toContain(
     'the key in OPENAI_API_KEY has a blank',
   )
+  // A model that was made by API, also one of a team.
+  const [{ target }] = indexOf({ environment: { OPENAI_API_KEY: 'sk-1' } }).settings.deployments as [Deployment]
+  const made = { ...bare.settings.deployments[0]!, modelName: 'gpt-5-mine', target }
+  const beside = new ModelIndex({ ...bare.settings, deployments: [...bare.settings.deployments, made] }, concreteModel)
+  expect(asked(beside, 'openai/gpt-4.1-mini')[2]).not.toContain('OPENAI_API_KEY')
+  expect(asked(beside, 'claude-sonnet-4-5')[2]).toContain('ANTHROPIC_API_KEY')
   // Where a model list stands, a key in the environment would change nothing.
   expect(asked(listed, 'openai/gpt-5')[2]).not.toContain('OPENAI_API_KEY')
 })

@@ -185,7 +185,13 @@ function unknownModel(caller: Caller, model: string, index: ModelDirectory): str
   const absent = `the model '${shownModel(model)}' does not exist`
   const { notOffered = {}, vendorOf } = settings
   const provider = model.includes('/') ? model.slice(0, model.indexOf('/')) : (vendorOf?.(model) ?? '')
-  if (Object.hasOwn(notOffered, provider) && mayUse(model.includes('/') ? model : `${provider}/${model}`))
+  // Local servers need no key of their provider, and models that were made by API have one of their own.
+  const offersNothing = () => !settings.deployments.some(one => one.target.provider.name === provider)
+  if (
+    Object.hasOwn(notOffered, provider) &&
+    offersNothing() &&
+    mayUse(model.includes('/') ? model : `${provider}/${model}`)
+  )
     return `${absent}: this gateway offers nothing of '${provider}' yet; ${notOffered[provider]}`
   const near =
     model.length <= shownLengthMax

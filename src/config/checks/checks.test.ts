@@ -1,5 +1,5 @@
 /** Mistakes that would fail every call are found at start: each with its position, without secrets. */
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { prepareHead } from '../../http/client/request-head.ts'
 import { providers } from '../../providers/index.ts'
 import { readSettings } from '../read-settings.ts'
@@ -386,4 +386,40 @@ test('an unquoted star is reported with its position; addresses that only resemb
     ])
   for (const address of ['http://h/rerank', 'http://h/messages/v1', 'http://embeddings:80', 'http://h/v1beta'])
     expect(read(at(address)).mistakes).toEqual([])
+})
+
+describe('names are compared beside structural mistakes', () => {
+  const nameless = `${good}  - { proxy_params: { model: groq/y, api_key: k } }\n`
+  test('an entry without a name makes what may be its name a warning', () => {
+    const found = read(`${nameless}router_settings: { fallbacks: [{ m: [mm] }] }\n`)
+    expect(found.mistakes).toEqual(['c.yaml:4:5 model_list.1.model_name: is missing; give a string'])
+    expect(found.warnings).toEqual([expect.stringMatching(/^c\.yaml:5:\d+ .*fallbacks\.0\.m: no model is named `mm`/)])
+  })
+
+  test('an item that is no fallback hides none of the others, which keep their places', () => {
+    const found = read(fallbacks('{ m: [x] }, 5, { m: [1, y, { z: 1 }] }, { m: [q], n: 7 }'))
+    expect(found.mistakes.map(line => line.replace(/^c\.yaml:\d+:\d+ /, ''))).toEqual([
+      'router_settings.fallbacks.0.m: no model is named `x`, did you mean `m`?',
+      expect.stringContaining('router_settings.fallbacks.1: must be a map'),
+      'router_settings.fallbacks.2.m: no model is named `y`, did you mean `m`?',
+      expect.stringContaining('router_settings.fallbacks.2.m.0: must be a string'),
+      expect.stringContaining('router_settings.fallbacks.2.m.2: must be a string'),
+      'router_settings.fallbacks.3.m: no model is named `q`, did you mean `m`?',
+      expect.stringContaining('router_settings.fallbacks.3.n: must be a list'),
+    ])
+    const columns = found.mistakes.map(line => Number(/^c\.yaml:\d+:(\d+)/.exec(line)![1]))
+    expect(columns).toEqual(columns.toSorted((one, other) => one - other))
+  })
+
+  test('a broken guardrail hides no mistake of the next', () => {
+    const regex = (name: string, patterns: string) =>
+      `{ guardrail_name: ${name}, proxy_params: { guardrail: regex, mode: pre_call, patterns: [${patterns}] } }`
+    const broken = regex('b', '{ name: N, pattern: "((" }')
+    const found = read(`${good}guardrails: [7, ${regex('a', '5')}, ${broken}]\n`)
+    expect(found.mistakes.map(line => line.replace(/^c\.yaml:\d+:\d+ (.*?: ).*/, '$1'))).toEqual([
+      'guardrails.0: ',
+      'guardrails.1.proxy_params.patterns.0: ',
+      'guardrails.2.proxy_params.patterns.0.pattern: ',
+    ])
+  })
 })

@@ -1,6 +1,7 @@
 /** Secrets that stand in the file itself, where they are shown and stored with it. */
 import { isObject, objectsOf } from '../../lib/json/json-values.ts'
-import type { Finding, Path } from '../reading/reading.ts'
+import type { Path } from '../reading/paths.ts'
+import type { Finding } from '../reading/reading.ts'
 import { modelParamKeys } from '../sections/model-params.ts'
 
 const paramSecrets = Object.entries(modelParamKeys).flatMap(([name, key]) =>

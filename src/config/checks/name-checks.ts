@@ -3,7 +3,8 @@ import { nameWithVendor, wildcardRest } from '../../access/models/model-index.ts
 import type { Deployment } from '../../core/deployment.ts'
 import { closestMatch } from '../../lib/closest-match.ts'
 import { oneLine } from '../reading/reading.ts'
-import type { ConfigReading, Path } from '../reading/reading.ts'
+import type { Path } from '../reading/paths.ts'
+import type { ConfigReading } from '../reading/reading.ts'
 import type { Config } from '../sections/file.ts'
 import { fallbackFields } from '../sections/router.ts'
 
@@ -21,6 +22,8 @@ export interface BuiltDeployments {
 interface NameFindings {
   readonly mistakes: readonly string[]
   readonly warnings: readonly string[]
+  /** An entry has no name that can be read, and it may be the one that is referred to. */
+  readonly areDoubtful: boolean
 }
 
 /** `config.yaml:12:5 model_list.0: message`, in one line. */
@@ -78,10 +81,10 @@ export function nameFindings(
   { entries, others }: BuiltDeployments,
 ): NameFindings {
   const listed = reading.entries ?? []
-  // An unreadable name may be the one that is referred to.
-  if (reading.entries === null || listed.some(one => one.name === undefined)) return { mistakes: [], warnings: [] }
+  const areDoubtful = listed.some(one => one.name === undefined)
+  if (reading.entries === null) return { mistakes: [], warnings: [], areDoubtful }
   const deployments = [...entries.values(), ...others]
-  const names = new Set(deployments.map(one => one.modelName).concat(listed.map(one => one.name!)))
+  const names = new Set(deployments.map(one => one.modelName).concat(listed.flatMap(one => one.name ?? [])))
   const aliases = new Map(Object.entries(modelAliasesOf(config).models))
   const known: KnownNames = { names, deployments, aliases }
   const aliasPath = (alias: string): Path => ['router_settings', 'model_group_alias', alias]
@@ -99,7 +102,7 @@ export function nameFindings(
         mistakeAt(reading, ['router_settings', 'model_group_retry_policy', name], `has no effect: ${problem}`),
       )
   mistakes.push(...fallbackMistakes(config, reading, known), ...publicMistakes(config, reading, known))
-  return { mistakes, warnings }
+  return { mistakes, warnings, areDoubtful }
 }
 
 function fallbackMistakes(config: Config, reading: ConfigReading, known: KnownNames): string[] {

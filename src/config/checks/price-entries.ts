@@ -6,7 +6,8 @@ import { isObject } from '../../lib/json/json-values.ts'
 import { priceLimit, isReadPriceKey, readPriceKeys } from '../prices/read-price-keys.ts'
 import type { PricedModel } from '../prices/read-price-keys.ts'
 import type { ModelEntry } from '../sections/models.ts'
-import type { Finding, Path } from '../reading/reading.ts'
+import type { Path } from '../reading/paths.ts'
+import type { Finding } from '../reading/reading.ts'
 
 /** The sections of an entry that take prices. */
 const sections = ['proxy_params', 'model_info'] as const

@@ -20,7 +20,8 @@ import {
 import { withoutCooldowns } from './litellm-cooldowns.ts'
 import { withRates } from './litellm-rates.ts'
 import { writtenPathOf } from '../reading/reading.ts'
-import type { Finding, Path } from '../reading/reading.ts'
+import type { Path } from '../reading/paths.ts'
+import type { Finding } from '../reading/reading.ts'
 
 /** A file in our own names. */
 interface NamedFile {

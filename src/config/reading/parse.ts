@@ -5,6 +5,7 @@ import { knownKeys } from '../sections/setting-paths.ts'
 import { inlineSecrets } from '../checks/inline-secrets.ts'
 import { translateNames } from '../litellm/translate-names.ts'
 import { credentialsOf, withCredentials, withoutSpare } from './credentials.ts'
+import { pathInFile } from './paths.ts'
 import { validParts } from './valid-parts.ts'
 import type { PartialConfig } from './valid-parts.ts'
 import type { Config } from '../sections/file.ts'
@@ -62,7 +63,11 @@ export function readFile(
       unpriced.value,
       [...findings, ...unfilled].map(finding => finding.path),
     )
-  findings.push(...guardrailFindings(isWhole ? checked.data : valid().config))
+  const { config, kept }: Pick<PartialConfig, 'config' | 'kept'> = isWhole ? { config: checked.data } : valid()
+  const ofGuardrails = guardrailFindings(config).map(one => ({ ...one, path: pathInFile(kept, one.path) }))
+  // What is missing because it was left out as invalid is no mistake of its own.
+  const isInvalid = ({ path }: Finding) => findings.some(one => path.every((part, at) => one.path[at] === part))
+  findings.push(...ofGuardrails.filter(one => !isInvalid(one)))
   if (!anyVariables) findings.push(...unsetVariables)
   if (!sent) warnings.push(...inlineSecrets(known))
   const locationOf = (finding: Finding): SourceLocation =>
@@ -97,10 +102,10 @@ function complete(config: Config, unpriced: WithoutPrices): PartialConfig {
 }
 
 /** Puts the prices of the entries back. */
-function withOwnPrices({ config, entries }: PartialConfig, { taken }: WithoutPrices): PartialConfig {
-  if (!entries) return { config, entries }
+function withOwnPrices({ entries, ...rest }: PartialConfig, { taken }: WithoutPrices): PartialConfig {
+  if (!entries) return { ...rest, entries }
   return {
-    config,
+    ...rest,
     entries: entries.map(one => ({ ...one, entry: one.entry && withPrices(one.entry, taken.get(one.at)) })),
   }
 }

@@ -5,10 +5,9 @@
 import type { Environment } from '../environment.ts'
 import type { KnownSecret } from '../secret-sources.ts'
 import type { Config } from '../sections/file.ts'
+import { pathInFile } from './paths.ts'
+import type { KeptItems, Path } from './paths.ts'
 import type { PartialConfig } from './valid-parts.ts'
-
-/** Keys and list indexes from the root: `['model_list', 0, 'model_name']`. Empty = the file itself. */
-export type Path = readonly (string | number)[]
 
 /** A mistake or a warning without line and column; `placeIn` locates it. */
 export interface Finding {
@@ -72,6 +71,8 @@ export interface ReadFile {
   readonly config: Config | undefined
   /** The model list; undefined = there is none; null = it is not a list. */
   readonly entries: PartialConfig['entries']
+  /** Lists of `config` that lost items; absent = none. */
+  readonly kept?: KeptItems
   /** The file is written in LiteLLM's names. */
   readonly isPeers: boolean
   /** `file:line:col path: message`, in the order of the file. */
@@ -94,7 +95,7 @@ export interface ReadFile {
 }
 
 /** A file with its positions. */
-export interface ConfigReading extends Omit<ReadFile, 'locations' | 'written'> {
+export interface ConfigReading extends Omit<ReadFile, 'locations' | 'written' | 'kept'> {
   /** The position of a value: `config.yaml:12`. */
   lineOf(path: Path): string
   /** The position with its column: `config.yaml:12:5`. */
@@ -112,8 +113,8 @@ export function writtenPathOf(written: ReadFile['written'], path: Path): Path {
 }
 
 /** Puts functions over the data. */
-export function readingOf({ locations, written, ...file }: ReadFile): ConfigReading {
-  const writtenPath = (path: Path) => writtenPathOf(written, path)
+export function readingOf({ locations, written, kept, ...file }: ReadFile): ConfigReading {
+  const writtenPath = (path: Path) => writtenPathOf(written, pathInFile(kept, path))
   const locationOf = (path: Path) => (locations ? locationIn(locations, { path: writtenPath(path) }).text : '')
   return { ...file, writtenPath, locationOf, lineOf: path => locationOf(path).replace(/:\d+$/, '') }
 }

@@ -4,7 +4,8 @@ import { isSecretReference } from '../secret-sources.ts'
 import { isObject } from '../../lib/json/json-values.ts'
 import { secretName } from '../checks/secret-name.ts'
 import { secretParams } from '../sections/model-params.ts'
-import type { Finding, Path, ReadOptions } from './reading.ts'
+import type { Path } from './paths.ts'
+import type { Finding, ReadOptions } from './reading.ts'
 
 /** The process environment over `environment_variables` of the file, which may refer to the former. */
 export function ownEnvironment(value: unknown, environment: Environment): Environment {

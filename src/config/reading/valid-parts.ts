@@ -9,8 +9,8 @@ import { configSchema } from '../sections/file.ts'
 import type { Config } from '../sections/file.ts'
 import { modelEntryKeys } from '../sections/models.ts'
 import type { ModelEntry } from '../sections/models.ts'
-
-type Path = readonly (string | number)[]
+import { pathInFile } from './paths.ts'
+import type { KeptItems, Path } from './paths.ts'
 
 /** An entry of the model list. */
 interface PartialEntry {
@@ -32,39 +32,41 @@ export interface PartialConfig {
   readonly config: Config
   /** undefined = the file has no model list; null = it has one that is not a list. */
   readonly entries: readonly PartialEntry[] | undefined | null
+  readonly kept?: KeptItems
 }
 
 /** `invalidPaths` = values to leave out in addition, such as variables that are not set. */
 export function validParts(value: unknown, invalidPaths: readonly Path[]): PartialConfig {
   const { model_list: list, ...rest } = isObject(value) ? value : {}
-  const config = validPart(configSchema(), rest, invalidPaths).value ?? {}
-  if (list === undefined) return { config, entries: undefined }
-  if (!Array.isArray(list)) return { config, entries: null }
+  const { value: left = {}, kept } = validPart(configSchema(), rest, invalidPaths)
+  const common = { config: left, ...(kept.size > 0 && { kept }) }
+  if (list === undefined) return { ...common, entries: undefined }
+  if (!Array.isArray(list)) return { ...common, entries: null }
   const entries = list.map((entry: unknown, at): PartialEntry => {
     const inside = invalidPaths.filter(path => path[0] === 'model_list' && path[1] === at).map(path => path.slice(2))
     const { value: left, removed } = validPart(schemaOf(modelEntryKeys), entry, inside)
     const name = left?.model_name ?? (isObject(entry) && !removed.includes('model_name') ? entry.model_name : undefined)
     return { at, name: typeof name === 'string' ? name : undefined, entry: left, removed }
   })
-  return { config, entries }
+  return { ...common, entries }
 }
 
 interface ValidPart<T> {
   readonly value: T | undefined
+  /** Paths in the given value. */
   readonly removed: readonly string[]
+  readonly kept: KeptItems
 }
 
 /** Removes what the schema refuses until the rest is valid. Each round removes at least one value, so the loop ends. */
 function validPart<T>(schema: z.ZodType<T>, value: unknown, invalidPaths: readonly Path[]): ValidPart<T> {
-  const copy: unknown = structuredClone(value)
-  const removed = new Set<string>()
-  for (const path of invalidPaths) removeAt(copy, path, removed)
+  const rest = new Remainder(value)
+  rest.remove(invalidPaths)
   for (;;) {
-    const checked = schema.safeParse(copy)
-    if (checked.success) return { value: checked.data, removed: [...removed] }
-    const paths = checked.error.issues.flatMap(pathsOf)
-    const removable = paths.filter(path => removeAt(copy, path, removed))
-    if (removable.length === 0) return { value: undefined, removed: [...removed] }
+    const checked = schema.safeParse(rest.value)
+    const { removed, kept } = rest
+    if (checked.success) return { value: checked.data, removed: [...removed], kept }
+    if (!rest.remove(checked.error.issues.flatMap(pathsOf))) return { value: undefined, removed: [...removed], kept }
   }
 }
 
@@ -73,18 +75,67 @@ function pathsOf(issue: z.core.$ZodIssue): Path[] {
   return issue.code === 'unrecognized_keys' ? issue.keys.map(key => [...path, key]) : [path]
 }
 
-/**
- * For a missing value, removes the map it is missing from. Lists are removed as a whole, because indexes are part of
- * paths.
- */
-function removeAt(root: unknown, path: Path, removed: Set<string>): boolean {
-  for (let length = path.length; length > 0; length--) {
-    const holder = valueAt(root, path.slice(0, length - 1))
-    const key = String(path[length - 1])
-    if (!isObject(holder) || !Object.hasOwn(holder, key)) continue
-    delete holder[key]
-    removed.add(path.slice(0, length).join('.'))
-    return true
+/** What is left of a value. */
+class Remainder {
+  readonly value: unknown
+  /** Paths in the given value, joined with dots. */
+  readonly removed = new Set<string>()
+  readonly kept = new Map<string, number[]>()
+
+  constructor(value: unknown) {
+    this.value = structuredClone(value)
   }
-  return false
+
+  /** Paths as the value is now. false = nothing could be removed. */
+  remove(paths: readonly Path[]): boolean {
+    // From the end of each list, so that the paths of the others still hold.
+    const ordered = [...paths].sort((one, other) => compare(other, one))
+    const gone: Path[] = []
+    for (const path of ordered) {
+      const isGone = gone.some(one => one.every((part, at) => path[at] === part))
+      const removed = isGone ? undefined : this.#removeAt(path)
+      if (removed) gone.push(removed)
+    }
+    return gone.length > 0
+  }
+
+  /** Returns what was removed: for a missing value the map or the item of a list that it is missing from. */
+  #removeAt(path: Path): Path | undefined {
+    for (let length = path.length; length > 0; length--) {
+      const holder = valueAt(this.value, path.slice(0, length - 1))
+      const key = path[length - 1]!
+      const found = path.slice(0, length)
+      const place = pathInFile(this.kept, found).join('.')
+      if (Array.isArray(holder)) {
+        if (typeof key !== 'number' || key >= holder.length) continue
+        this.#placesOf(path.slice(0, length - 1), holder).splice(key, 1)
+        holder.splice(key, 1)
+      } else {
+        if (!isObject(holder) || !Object.hasOwn(holder, key)) continue
+        delete holder[key]
+      }
+      this.removed.add(place)
+      return found
+    }
+    return undefined
+  }
+
+  #placesOf(path: Path, list: readonly unknown[]): number[] {
+    const key = JSON.stringify(path)
+    const known = this.kept.get(key) ?? [...list.keys()]
+    this.kept.set(key, known)
+    return known
+  }
+}
+
+/** Items of a list by their index, all else by its name. */
+function compare(one: Path, other: Path): number {
+  for (const [at, part] of one.entries()) {
+    const beside = other[at]
+    if (part === beside) continue
+    if (beside === undefined) return 1
+    if (typeof part === 'number' && typeof beside === 'number') return part - beside
+    return String(part) < String(beside) ? -1 : 1
+  }
+  return one.length - other.length
 }

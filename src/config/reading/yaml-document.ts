@@ -1,7 +1,8 @@
 /** Parses the text of a file as one YAML document; reports syntax errors by line and column. */
 import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { Document, Node, Pair } from 'yaml'
-import type { Finding, Path, SourceLocation, LocationTree } from './reading.ts'
+import type { Path } from './paths.ts'
+import type { Finding, SourceLocation, LocationTree } from './reading.ts'
 
 const textBytesMax = 5 * 1024 * 1024
 

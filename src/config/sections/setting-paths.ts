@@ -1,7 +1,7 @@
 /** The keys of the configuration file by their paths, as their sections declare them. */
 import type { SettingKey, SettingKeys } from '../../core/setting-keys.ts'
 import type { SettingGroup } from '../../core/effective-values.ts'
-import type { Path } from '../reading/reading.ts'
+import type { Path } from '../reading/paths.ts'
 import { fileKeys } from './file.ts'
 
 /** What is below a key: further keys, entries of a list or of a map, or nothing. */

@@ -99,3 +99,8 @@ export class AdmittedHead extends HeadOfRequest {
     this.#incoming.owner = caller?.key.id ?? ''
   }
 }
+
+/** Whether a person's browser asks for a page: programs do not accept HTML, and are answered in JSON. */
+export function isFromBrowser({ headers }: Pick<HttpRequest, 'headers'>): boolean {
+  return headers.get('accept')?.includes('text/html') ?? false
+}

@@ -8,6 +8,7 @@ import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { readBody } from '../../core/request.ts'
 import type { HttpRequest } from '../../core/request.ts'
+import { isFromBrowser } from '../common/request-heads.ts'
 import { html } from '../../lib/html.ts'
 import type { Html } from '../../lib/html.ts'
 import { text } from '../openapi/schema.ts'
@@ -18,9 +19,9 @@ const pagePath = '/device'
 const formBytesMax = 16 * 1024
 
 /** Who is not signed in is sent to sign in, and back. */
-function pageOfError(error: GatewayError, { method, query, headers }: HttpRequest): Answer {
-  const isBrowser = headers.get('accept')?.includes('text/html') ?? false
-  if (error.kind !== 'unauthenticated' || method === 'POST' || !isBrowser)
+function pageOfError(error: GatewayError, request: HttpRequest): Answer {
+  const { method, query } = request
+  if (error.kind !== 'unauthenticated' || method === 'POST' || !isFromBrowser(request))
     return refusalPage(error, (message, status) =>
       pageAnswer({ title: 'This did not work', message, content: html`` }, status),
     )

@@ -1,4 +1,5 @@
 /** Sign-in with identity providers, on the paths that LiteLLM's users have registered there. */
+import { isFromBrowser } from '../common/request-heads.ts'
 import type { Answer } from '../../core/answer.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -115,7 +116,7 @@ async function asPage(request: HttpRequest, { singleSignOn }: Services, work: ()
     return await work()
   } catch (thrown) {
     // Programs get the error as JSON.
-    if (!request.headers.get('accept')?.includes('text/html')) throw thrown
+    if (!isFromBrowser(request)) throw thrown
     const content = otherWays(request, singleSignOn)
     return refusalPage(thrown, (message, status) =>
       pageAnswer({ title: 'You are not signed in', message, content }, status),

@@ -61,6 +61,7 @@ const newUserSchema = named('NewUser', () =>
     key: described('The key that was made, shown this once; empty = none was.', text),
     token: nullable(text),
     token_id: nullable(text),
+    team_id: described('The team that the key belongs to, whose models and budget bind it.', nullable(text)),
     ...shownUserFields(),
   }),
 )
@@ -141,7 +142,7 @@ const userNew = withBody(userBody, {
   paths: ['/user/new'],
   auth: 'manager',
   operationId: 'createUser',
-  summary: 'Make a user, and a key unless `auto_create_key` is false',
+  summary: 'Make a user, and a key in its first team unless `auto_create_key` is false',
   failures: [404, 409],
   async handle(body, { services, caller }) {
     const { user_id: id, teams, team_id: teamId, organizations, auto_create_key: withKey, ...fields } = body
@@ -160,7 +161,8 @@ const userNew = withBody(userBody, {
       return { user, key: key && (await tx.insertKey({ ...key.record, userId: user.id })) }
     })
     const [row] = await userRows(services, caller, [made.user])
-    return { key: key?.text ?? '', token: made.key?.hash ?? null, token_id: made.key?.id ?? null, ...row! }
+    const { hash: token = null, id: tokenId = null, teamId: team = null } = made.key ?? {}
+    return { key: key?.text ?? '', token, token_id: tokenId, team_id: team, ...row! }
   },
 })
 
@@ -173,15 +175,24 @@ async function checkAddress(tx: TenancyTransaction, email: string | null | undef
 }
 
 /**
- * With what the file says of keys. Of admins of organizations without its team, which they do not administer, and for
- * calls alone: a key acts as its user, whom a claim may make an administrator later. Throws 422.
+ * In a team of the user, with what the file says of keys. Of admins of organizations without the file's team, which
+ * they do not administer, and for calls alone: a key acts as its user, whom a claim may make an administrator later.
+ * Throws 422.
  */
 function keyOfNewUser(services: Services, caller: Caller, body: z.infer<ReturnType<typeof userBody>>) {
   const text = mintKey()
-  const { key_alias, team_id, aliases, allowed_cache_controls, guardrails } = body
+  const team_id = teamOfKey(body)
+  const { key_alias, aliases, allowed_cache_controls, guardrails } = body
   const lifetime = body.duration == null ? undefined : readDuration(body.duration)
   const duration = lifetime && 'ms' in lifetime ? lifetime.ms : null
-  const fields: Partial<KeyFields> = { key_alias, team_id, duration, aliases, allowed_cache_controls, guardrails }
+  const fields: Partial<KeyFields> = {
+    key_alias,
+    team_id: team_id ?? undefined,
+    duration,
+    aliases,
+    allowed_cache_controls,
+    guardrails,
+  }
   const made = newKey({
     id: randomUUIDv7(),
     keyText: text,
@@ -189,12 +200,18 @@ function keyOfNewUser(services: Services, caller: Caller, body: z.infer<ReturnTy
     nowMs: services.clock.epochMs(),
     settings: services.current.settings.newKeys,
   })
-  const own = isAdministrator(caller) ? made : { ...made, teamId: team_id ?? null }
+  const own = isAdministrator(caller) ? made : { ...made, teamId: team_id }
   const isOwnRight = isAdministrator(caller) && !restrictionOf(caller.key)
   return {
     text,
     record: { ...own, ...(!isOwnRight && { allowedRoutes: callRoutes }), hash: services.hashKey(text) },
   }
+}
+
+/** The first team of the user, unless one is named for the key: a key of no team would be bound by no team's budget. */
+function teamOfKey({ team_id: named, teams }: z.infer<ReturnType<typeof userBody>>): string | null {
+  const first = teams?.[0]
+  return named ?? (typeof first === 'object' ? first.team_id : first) ?? null
 }
 
 /** Throws 404 for a team or an organization that does not exist. */
