@@ -50,6 +50,8 @@ test('an empty directory made by hand is closed to others', () => {
 test('a directory that others share, or that holds files of others, gets a private one inside', () => {
   for (const [mode, files] of [
     [0o755, ['other.txt']],
+    [0o2770, []],
+    [0o2775, ['lost+found/1']],
     [0o1777, []],
     [0o1777, ['lost+found/1', 'other.txt']],
   ] as const) {
@@ -58,7 +60,7 @@ test('a directory that others share, or that holds files of others, gets a priva
     const used = directoryFor(directory)
     expect(used).toBe(join(directory, 'modelgate'))
     expect(keepPrivate(used)).toBe('made-inside')
-    expect([modeOf(directory), modeOf(used)]).toEqual([mode, 0o700])
+    expect([modeOf(directory), modeOf(used) & 0o777]).toEqual([mode, 0o700])
     expect(keepPrivate(used)).toBe('private')
   }
 })
@@ -67,6 +69,19 @@ test('the directory of a fresh file system is used itself', () => {
   const directory = openDirectory(['lost+found/.keep'], 0o755)
   expect(directoryFor(directory)).toBe(directory)
   expect(keepPrivate(directory)).toBe('closed')
+})
+
+test('a file of another program that has the name of the directory inside refuses no start', () => {
+  for (const mode of [0o1777, 0o755]) {
+    rmSync(join(parent, 'data'), { recursive: true, force: true })
+    const directory = openDirectory(['modelgate'], mode)
+    const used = directoryFor(directory)
+    expect([used, keepPrivate(used), modeOf(used)]).toEqual([join(directory, 'modelgate-data'), 'made-inside', 0o700])
+    writeFileSync(join(used, 'modelgate.sqlite'), '')
+    expect(directoryFor(directory)).toBe(used)
+    rmSync(join(directory, 'modelgate'))
+    expect(directoryFor(directory)).toBe(used)
+  }
 })
 
 test('where a gateway has its files does not change with permissions', () => {

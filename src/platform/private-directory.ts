@@ -12,29 +12,39 @@ import { basename, dirname, join } from 'node:path'
 const ofOthers = 0o077
 const writableByOthers = 0o022
 const sticky = 0o1000
+/** New entries belong to the group of the directory, which is made for several users then. */
+const setGroupId = 0o2000
 /** A directory with one of these is a gateway's own. */
 const ownNames = ['lock.sqlite', 'modelgate.sqlite', 'journal']
 /** A new file system has it. */
 const recoveredFiles = 'lost+found'
-/** The gateway's own directory inside of one that it shares with others. */
-const insideName = 'modelgate'
+/** The gateway's own directory inside of one that it shares with others; the second where the first is a file. */
+const insideNames = ['modelgate', 'modelgate-data']
 
 const isOpen = ({ mode }: Stats): boolean => process.platform !== 'win32' && (mode & ofOthers) !== 0
 const octal = ({ mode }: Stats): string => (mode & 0o7777).toString(8)
 
 /**
  * The directory that holds the gateway's files when `given` is configured: `given` itself, or `modelgate` inside of it
- * where others can enter `given` and it is not the gateway's to change: it belongs to another user (a volume of
- * Kubernetes with `fsGroup`), it is sticky, or it holds files of other programs. Where one of the two has a gateway's
+ * where others can enter `given` and it is not the gateway's to change: it belongs to another user or is made for its
+ * group (a volume of Kubernetes with `fsGroup`), it is sticky, or it holds files of other programs. Where one of the two has a gateway's
  * files already, that one is it, so that a change of permissions never starts an empty gateway. Changes nothing,
  * and does not throw: what uses the directory says why it cannot.
  */
 export function directoryFor(given: string): string {
   const stats = directoryStats(given)
   if (!stats) return given
-  const inside = join(given, insideName)
+  const inside = insideOf(given)
   if (holdsOwn(inside)) return inside
-  return !isOpen(stats) || holdsOwn(given) || isOurs(given, stats) ? given : inside
+  const isShared = (stats.mode & setGroupId) !== 0
+  return !isOpen(stats) || holdsOwn(given) || (!isShared && isOurs(given, stats)) ? given : inside
+}
+
+/** A file of another program may have the name. */
+function insideOf(given: string): string {
+  const isFree = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() !== false
+  const paths = insideNames.map(name => join(given, name))
+  return paths.find(holdsOwn) ?? paths.find(isFree) ?? paths[0]!
 }
 
 /** What made it private: nothing had to, it was closed to others, or made inside of one that others can enter. */
@@ -44,7 +54,7 @@ export type Privacy = 'private' | 'closed' | 'made-inside'
 export function keepPrivate(directory: string): Privacy {
   const made = mkdirSync(directory, { recursive: true, mode: 0o700 }) !== undefined
   const parent = statSync(dirname(directory))
-  const isInside = basename(directory) === insideName && isOpen(parent)
+  const isInside = insideNames.includes(basename(directory)) && isOpen(parent)
   if (isInside && (parent.mode & writableByOthers) !== 0) refuseForeign(directory)
   const stats = statSync(directory)
   if (!isOpen(stats)) return made && isInside ? 'made-inside' : 'private'
