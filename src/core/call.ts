@@ -180,6 +180,11 @@ interface ReceivedCall {
   readonly stream: boolean
   /** The client's end user (`user` of the body). */
   readonly endUser: string
+  /**
+   * The session, conversation or trace that the client says the call is part of (`core/ledger/session-id.ts`); null =
+   * it says none.
+   */
+  readonly sessionId: string | null
   /** Bytes stand in a field for media of another kind, which only a translation puts right. */
   readonly misplacedMedia: boolean
   /** The guardrails in effect, in order, each with its name and its version; absent = none. */

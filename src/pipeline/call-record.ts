@@ -19,6 +19,7 @@ import type { BatchLine } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Format } from '../core/format.ts'
 import type { CallInput, InputEdit } from '../core/hub/input.ts'
+import { sessionIdOf } from '../core/ledger/session-id.ts'
 import { noOverrides } from '../core/overrides.ts'
 import type { RequestOverrides } from '../core/overrides.ts'
 import type { Operation } from '../core/hub/operation.ts'
@@ -147,6 +148,7 @@ export class CallRecord implements RunningCall, CallInAdmission {
   responseHeaders: Record<string, string> = {}
   edits = noEdits
   readonly #parts: CallParts
+  #sessionId: string | null | undefined = undefined
   #input: CallInput | undefined = undefined
   measuredInput: Call['measuredInput'] = undefined
   #measuring: Promise<void> | undefined = undefined
@@ -170,6 +172,14 @@ export class CallRecord implements RunningCall, CallInAdmission {
     this.format = start.format
     this.startedAtMs = start.startedAtMs ?? parts.clock.epochMs()
     this.startedMs = parts.clock.monotonicMs()
+  }
+
+  get sessionId(): string | null {
+    if (this.#sessionId !== undefined) return this.#sessionId
+    const id = sessionIdOf(this)
+    // As long as there is no body, a field of it may still say another.
+    if (this.body) this.#sessionId = id
+    return id
   }
 
   input(): CallInput {

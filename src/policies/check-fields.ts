@@ -24,6 +24,8 @@ export function prepareCall(): Policy {
 
 function prepare(call: Call): void | Promise<void> {
   const { body } = call
+  // Read while the body still has the fields that name it: what they refer to may take their place.
+  void call.sessionId
   const again = (): void => {
     if (call.body !== body) readFields(call)
   }

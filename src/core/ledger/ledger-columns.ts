@@ -289,9 +289,10 @@ const occasionalColumns = {
     ({ call }) => decimal(call.savedNanoUsd),
   ),
   session_id: textOrNull(
-    'The session, conversation or trace that the call belongs to, by a header of the client: `x-litellm-session-id`, ' +
-      '`x-litellm-trace-id`, those of Claude Code, Codex and opencode, or the trace of `traceparent`.',
-    ({ call }) => sessionIdOf(call.headers),
+    'The session, conversation or trace that the call belongs to: by a header (`x-proxy-session-id`, ' +
+      '`x-litellm-session-id`, `x-litellm-trace-id`, those of Claude Code, Codex, opencode and Cline), by a field ' +
+      '(`session_id`, `litellm_session_id`, `conversation`, `prompt_cache_key`), or by the trace of `traceparent`.',
+    ({ call }) => call.sessionId,
   ),
   spend_logs_metadata: jsonOrNull(
     "The client's own, in JSON: of the header `x-litellm-spend-logs-metadata`, `metadata.spend_logs_metadata` of the " +
