@@ -14,6 +14,8 @@ import { azureChat } from './azure/chat.ts'
 import { bedrockConverse, bedrockCount } from './bedrock/converse.ts'
 import { bedrockInvoke } from './bedrock/invoke.ts'
 import { generate } from '../generation/generate.ts'
+import type { PromptCaches } from '../generation/prompt-caches.ts'
+import type { Generation } from '../generation/types.ts'
 import { cohereChat } from './cohere/chat.ts'
 import { cohereEmbed } from './cohere/embed.ts'
 import type { Fault } from '../faults/fault.ts'
@@ -55,6 +57,8 @@ interface RoutedRequest {
   readonly script: ScriptedReply | undefined
   readonly files: UploadedFiles
   readonly batches: Batches
+  /** undefined = prompts are not cached, but for what their directives say. */
+  readonly caches: PromptCaches | undefined
 }
 
 const openaiChat: EndpointHandler = ({ body, model, host, generate: answer, usageOf }) => {
@@ -156,6 +160,23 @@ function answerLine(routed: RoutedRequest): AnswerLine {
   }
 }
 
+/** On these Claude and others keep what is marked, and nothing else. */
+const markedEndpoints: ReadonlySet<Endpoint | undefined> = new Set(['messages', 'bedrock-converse'])
+const accountHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']
+
+function withCaches({ caches, request, model, body, route }: RoutedRequest, made: Generation): Generation {
+  if (!caches || !isJsonObject(body)) return made
+  const account = accountHeaders.map(name => request.headers.get(name) ?? '').join(' ')
+  const cached = caches.use({
+    account,
+    model,
+    body,
+    inputTokens: made.usage.inputTokens,
+    isMarked: markedEndpoints.has(route.endpoint),
+  })
+  return { ...made, usage: { ...made.usage, ...cached } }
+}
+
 /** The response of the vendor. Throws ApiError where a vendor would refuse the request. */
 export function respond(routed: RoutedRequest): SimulatedResponse {
   const { route, model, seed, fault, script, request } = routed
@@ -173,7 +194,7 @@ export function respond(routed: RoutedRequest): SimulatedResponse {
     seed,
     streams: route.streams,
     host: route.host,
-    generate: ask => generate(ask, seed, script),
+    generate: ask => withCaches(routed, generate(ask, seed, script)),
     usageOf: write => usageWithFault(fault, write),
   }
   return (dialectHandlers[dialect]?.[endpoint] ?? handlers[endpoint])(call)

@@ -152,6 +152,7 @@ export function generate(request: GenerationRequest, seed: number, script?: Scri
       inputTokens: request.inputTokens,
       cachedTokens,
       cacheWriteTokens: Math.min(written, request.inputTokens - cachedTokens),
+      cacheWriteOneHourTokens: 0,
       outputTokens: choices.reduce((sum, choice) => sum + tokensOfChoice(choice), 0),
       reasoningTokens: choices.reduce((sum, choice) => sum + choice.reasoning.length, 0),
     },

@@ -74,6 +74,8 @@ export interface TokenUsage {
   readonly inputTokens: number
   readonly cachedTokens: number
   readonly cacheWriteTokens: number
+  /** Those of `cacheWriteTokens` that are kept for an hour. */
+  readonly cacheWriteOneHourTokens: number
   readonly outputTokens: number
   readonly reasoningTokens: number
 }

@@ -12,6 +12,7 @@ import { parseFault, splitModel, UnknownFault } from '../faults/fault.ts'
 import type { Fault } from '../faults/fault.ts'
 import { lastUserText } from '../script/last-user-text.ts'
 import { Batches } from '../dialects/openai/batches.ts'
+import { PromptCaches } from '../generation/prompt-caches.ts'
 import { UploadedFiles } from '../dialects/openai/files.ts'
 import { matchRoute } from './routes.ts'
 import type { Route } from './routes.ts'
@@ -33,9 +34,11 @@ export interface SimulatorOptions {
   readonly host?: string
   /** Seed of the pseudo-random generator. Default: 1. */
   readonly seed?: number
+  /** Prompts are cached as vendors cache them; `nowMs` is the clock, by default that of the machine. */
+  readonly promptCaches?: { readonly nowMs?: () => number }
 }
 
-/** A listening simulator. Random values depend on the seed and the requests only, not on time. */
+/** A listening simulator. Random values depend on the seed and the requests only, prompt caches also on time. */
 export interface Simulator {
   /** Without a trailing slash. */
   readonly url: string
@@ -71,13 +74,15 @@ class SimulatorServer implements ConnectionOwner {
   readonly scripts = new Scripts()
   readonly files: UploadedFiles
   readonly batches: Batches
+  readonly caches: PromptCaches | undefined
   readonly connections = new Set<Connection>()
   readonly seed: number
   url = ''
   #count = 0
 
-  constructor(seed: number) {
+  constructor({ seed = 1, promptCaches }: SimulatorOptions) {
     this.seed = seed
+    this.caches = promptCaches && new PromptCaches(promptCaches.nowMs ?? Date.now)
     this.files = new UploadedFiles(seed)
     this.batches = new Batches(this.files, seed)
   }
@@ -87,6 +92,7 @@ class SimulatorServer implements ConnectionOwner {
     this.scripts.clear()
     this.files.clear()
     this.batches.clear()
+    this.caches?.clear()
     this.#count = 0
   }
 
@@ -164,7 +170,15 @@ class SimulatorServer implements ConnectionOwner {
       const isHealthCheck = request.method === 'HEAD' && route.endpoint !== 'models'
       const answer = isHealthCheck
         ? plain(200, {})
-        : respond({ ...parsed, body, seed: this.seed, fault, files: this.files, batches: this.batches })
+        : respond({
+            ...parsed,
+            body,
+            seed: this.seed,
+            fault,
+            files: this.files,
+            batches: this.batches,
+            caches: this.caches,
+          })
       if (!fault) return { answer }
       const more = { n: context.entry.n, seed: this.seed, target: request.target, url: this.url }
       return { answer: applyFault(answer, fault, { ...conventions, ...more }), fault }
@@ -243,7 +257,7 @@ function plain(status: number, value: unknown): SimulatedResponse {
 /** Starts a simulator. Rejects when the port is taken. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const host = options.host ?? '127.0.0.1'
-  const server = new SimulatorServer(options.seed ?? 1)
+  const server = new SimulatorServer(options)
   const listener = Bun.listen<Connection>({
     hostname: host,
     port: options.port ?? 0,

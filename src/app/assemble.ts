@@ -348,6 +348,7 @@ function assembleCalls(
     ...upstreams,
     timers,
     limiter: limited.limiter,
+    sharedPins: store.sessionPins,
     random: Math.random,
     policies,
     isBlocked: id => current.models.isBlocked(id),

@@ -30,6 +30,7 @@ import { createIdempotentRequests } from '../store/objects/idempotent-requests.t
 import { createFileStore } from '../store/objects/files.ts'
 import type { RunningFileStore } from '../store/objects/files.ts'
 import { createRunLeases } from '../store/objects/run-leases.ts'
+import { RedisPins } from '../store/redis/redis-pins.ts'
 import { createTroubleClaims } from '../store/redis/trouble-claims.ts'
 import { createStorageGuard } from '../store/objects/storage-guard.ts'
 import { openInstallation, restoreInstallation } from '../store/keys/installation.ts'
@@ -125,9 +126,11 @@ export interface Store {
   /** Absent = Redis is not configured. */
   readonly redis: RedisState | undefined
   /** Which of the replicas reports a trouble; undefined = there is no other one. */
-  readonly troubleClaims: TroubleClaims | undefined
+  readonly troubleClaims?: TroubleClaims | undefined
   /** undefined = there is no other replica. */
-  readonly runLeases: RunLeases | undefined
+  readonly runLeases?: RunLeases | undefined
+  /** Where sessions are, over all replicas; undefined = there is no Redis. */
+  readonly sessionPins?: RedisPins | undefined
   /** Without Redis: no other replica uses this database. */
   isOnlyReplica(): boolean
   close(): Promise<void>
@@ -161,9 +164,7 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
   const named = { installation: name, idPrefix: worker && workerPrefix(worker.number) }
   const limits = await openLimits({ redisUrl, ...named, ...opened, ledger, logger, withoutRedis })
   keys.followTenancy(() => limits.survey.changed())
-  const troubleClaims =
-    redisUrl === undefined ? undefined : createTroubleClaims({ redisUrl, installation: name, database, clock })
-  const runLeases = redisUrl === undefined ? undefined : createRunLeases({ redisUrl, installation: name })
+  const shared = sharedOverRedis(redisUrl, { installation: name, database })
   const isShared = worker !== undefined
   const answerCache = openAnswerCache({ redisUrl, isShared, sign: installation.sign, logger })
   const cacheHours = countCacheHours({ database, clock, counts: () => answerCache.answers.counts() })
@@ -187,8 +188,7 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
     bodies,
     ...objects,
     redis: limits.redis,
-    troubleClaims,
-    runLeases,
+    ...shared,
     isOnlyReplica: () => replica?.held ?? worker?.isOnlyReplica() ?? true,
     startedAway: kept !== undefined,
     close: () =>
@@ -201,13 +201,26 @@ export async function openStore(options: ServeOptions, logger: Logger, settings:
         () => exchange?.stop(),
         () => ledger.close(),
         () => limits.redis?.close(),
-        () => troubleClaims?.close(),
-        () => runLeases?.close(),
+        ...Object.values(shared).map(one => () => one.close()),
         () => cacheHours.stop(),
         () => answerCache.close(),
         () => replica?.release(),
         () => database.close(),
       ]),
+  }
+}
+
+/** What replicas tell each other beside limits; empty = there is no Redis. */
+function sharedOverRedis(
+  redisUrl: string | undefined,
+  { installation, database }: { readonly installation: string; readonly database: Database },
+) {
+  if (redisUrl === undefined) return {}
+  const of = { redisUrl, installation }
+  return {
+    troubleClaims: createTroubleClaims({ ...of, database, clock }),
+    runLeases: createRunLeases(of),
+    sessionPins: new RedisPins(of),
   }
 }
 

@@ -13,6 +13,7 @@ export const simulate: Command = {
     port: { type: 'string', value: 'N', help: 'Port (default 4010; 0 = any that is free)' },
     host: { type: 'string', value: 'H', help: 'Address to listen on (default 127.0.0.1)' },
     seed: { type: 'string', value: 'N', help: 'Seed of answers and faults (default 1)' },
+    'prompt-caches': { type: 'boolean', help: "Cache prompts as vendors do, in place of the texts' directives" },
   },
   async run({ flags }) {
     const port = portNumber(text(flags.port) ?? '4010', '--port')
@@ -21,9 +22,11 @@ export const simulate: Command = {
     goOnWithoutReader()
     // Imported here to save memory in the gateway.
     const { runSimulator } = await import('../../simulator/index.ts')
-    await runSimulator({ port, host, seed }).catch((thrown: unknown) => {
-      throw explainFailure(thrown, host, port)
-    })
+    await runSimulator({ port, host, seed, ...(flags['prompt-caches'] === true && { promptCaches: {} }) }).catch(
+      (thrown: unknown) => {
+        throw explainFailure(thrown, host, port)
+      },
+    )
     return 0
   },
 }

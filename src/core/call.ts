@@ -242,6 +242,8 @@ export interface Call extends ReceivedCall {
   readonly owed: readonly Readonly<Attempt>[]
   /** Attempts that have failed, in their order; undefined = none has. */
   readonly failedAttempts: readonly FailedAttempt[] | undefined
+  /** undefined = it was not asked for: the model has one deployment; null = the call is of no session. */
+  readonly affinity: SessionAffinity | null | undefined
   /** What it came to; undefined = it has not ended yet. */
   readonly settlement: Settlement | undefined
   /**
@@ -288,9 +290,22 @@ export interface RunningCall extends Call {
   attempt: Attempt | undefined
   owed: readonly Attempt[]
   failedAttempts: readonly FailedAttempt[] | undefined
+  affinity: SessionAffinity | null | undefined
   settlement: Settlement | undefined
   /** Frees the memory of a body that the call kept when it continued in the background. */
   releaseBody?: (() => void) | undefined
+}
+
+/** How the turns of a session are kept at one deployment. */
+export interface SessionAffinity {
+  /** Of tenant and session, 32 bits. */
+  readonly hash: number
+  /** The client names the session; false = it is recognized by how the conversation begins. */
+  readonly isNamed: boolean
+  /** How long a deployment stays the session's after a turn, in milliseconds. */
+  readonly ttlMs: number
+  /** Where the session is when all deployments of the model that is tried are well; empty = none was chosen yet. */
+  homeId: string
 }
 
 /** What a call has taken of limits and budgets. */

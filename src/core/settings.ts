@@ -184,6 +184,8 @@ export type CountsByError = Readonly<Partial<Record<PolicyError, number>>>
 export interface RouterSettings {
   /** Chooses among deployments of one `order`; absent = by their weights. */
   readonly strategy?: RoutingStrategy
+  /** A session stays at its deployment so long after a turn, in milliseconds; absent = each turn is chosen for anew. */
+  readonly affinityMs?: number
   /** The tags of a call choose among the deployments of a model; absent = they do not. */
   readonly tagFilter?: {
     /** Whether a deployment needs one of the call's tags, or all of them. */

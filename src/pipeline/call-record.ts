@@ -142,6 +142,7 @@ export class CallRecord implements RunningCall, CallInAdmission {
   attempt: Attempt | undefined = undefined
   owed = nothingOwed
   failedAttempts: Call['failedAttempts'] = undefined
+  affinity: Call['affinity'] = undefined
   settlement: Settlement | undefined = undefined
   unknownFields = noFields
   readonly taken: TakenLimits = new Taken()

@@ -107,7 +107,10 @@ export function anthropicUsage(usage: TokenUsage): JsonObject {
     input_tokens: usage.inputTokens - usage.cachedTokens - usage.cacheWriteTokens,
     cache_creation_input_tokens: usage.cacheWriteTokens,
     cache_read_input_tokens: usage.cachedTokens,
-    cache_creation: { ephemeral_5m_input_tokens: usage.cacheWriteTokens, ephemeral_1h_input_tokens: 0 },
+    cache_creation: {
+      ephemeral_5m_input_tokens: usage.cacheWriteTokens - usage.cacheWriteOneHourTokens,
+      ephemeral_1h_input_tokens: usage.cacheWriteOneHourTokens,
+    },
     output_tokens: usage.outputTokens,
     service_tier: 'standard',
   }

@@ -36,6 +36,7 @@ const tokenUsage = (inputTokens: number, outputTokens: number): TokenUsage => ({
   outputTokens,
   cachedTokens: 0,
   cacheWriteTokens: 0,
+  cacheWriteOneHourTokens: 0,
   reasoningTokens: 0,
 })
 

@@ -114,6 +114,7 @@ export function writeCompletion(
     outputTokens: sum(usage => usage.outputTokens),
     cachedTokens: sum(usage => usage.cachedTokens),
     cacheWriteTokens: sum(usage => usage.cacheWriteTokens),
+    cacheWriteOneHourTokens: 0,
     reasoningTokens: 0,
   }
   const usage = usageOf(billed)

@@ -67,6 +67,7 @@ export function answerEmbeddings(
     outputTokens: 0,
     cachedTokens: 0,
     cacheWriteTokens: 0,
+    cacheWriteOneHourTokens: 0,
     reasoningTokens: 0,
   }
   const reported = context.usageOf(billed)

@@ -87,6 +87,7 @@ function generateBatch({ body, model, seed, usageOf }: EndpointCall): ImageBatch
     ...billable,
     cachedTokens: 0,
     cacheWriteTokens: 0,
+    cacheWriteOneHourTokens: 0,
     reasoningTokens: 0,
   })
   const common = { size: `${width}x${height}`, quality: 'medium', background: 'opaque', output_format: 'png' }

@@ -155,6 +155,15 @@ test('rpm and tpm are limits where calls are checked before they are sent, and w
   } // prettier-ignore
   expect(rated('enable_pre_call_checks: true', ...two)).toEqual(limited)
   expect(rated('optional_pre_call_checks: [enforce_model_rate_limits]', ...two)).toEqual(limited)
+  const affinity =
+    'optional_pre_call_checks: [session_affinity, deployment_affinity, prompt_caching, ' +
+    'responses_api_deployment_check, encrypted_content_affinity], deployment_affinity_ttl_seconds: 60'
+  const kept = served(`${listed(...two)}router_settings: { ${affinity} }\n`).settings
+  expect(kept.router.affinityMs).toBe(60_000)
+  expect(kept.warnings.filter(one => one.includes('affinity') || one.includes('optional'))).toEqual([])
+  const other = served(`${listed(...two)}router_settings: { optional_pre_call_checks: [prompt_caching, dreams] }\n`)
+  expect(other.settings.router.affinityMs).toBe(3_600_000)
+  expect(other.settings.warnings.join()).toContain('optional_pre_call_checks')
   const unshared = {
     shown: [
       [1, 100, 5000],

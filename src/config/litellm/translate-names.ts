@@ -17,6 +17,7 @@ import {
   strategyNames,
   unenforcedKeys,
 } from './litellm-keys.ts'
+import { withAffinity } from './litellm-affinity.ts'
 import { withoutCooldowns } from './litellm-cooldowns.ts'
 import { withRates } from './litellm-rates.ts'
 import { writtenPathOf } from '../reading/reading.ts'
@@ -52,7 +53,7 @@ export function translateNames(value: unknown, reading: Reading): NamedFile {
   const writtenPath = (path: Path): Path => writtenPathOf(written, path)
   const renamed = withOurNames(value, [], { ...reading, written })
   const isPeers = reading.isFile && isOfLiteLlm(value)
-  const rated = isPeers ? withoutCooldowns(withRates(renamed, reading.warnings)) : renamed
+  const rated = isPeers ? withAffinity(withoutCooldowns(withRates(renamed, reading.warnings))) : renamed
   const used = withoutUnused(rated, [], { ...reading, isPeers, writtenPath })
   return { value: used, isPeers, written, writtenPath }
 }

@@ -115,6 +115,23 @@ const ownKeys = settingKeys('routing', {
     example: { lowest_latency_buffer: 0.5 },
     usedWith: { path: 'router_settings.routing_strategy', value: 'latency-based-routing' },
   },
+  session_affinity: {
+    type: () => z.boolean(),
+    default: true,
+    description:
+      'true: the turns of a session go to the deployment that served the last one, whose prompt cache is warm, as ' +
+      'long as it is among those that the call may go to by `order`, `weight`, limits, cooldowns and tags ' +
+      '(docs/agent-sessions.md).',
+    example: false,
+  },
+  affinity_ttl: {
+    type: () => z.number().min(1).max(86_400),
+    default: 3600,
+    description: 'How many seconds after its last turn a session stays at its deployment.',
+    example: 3600,
+    litellm: 'deployment_affinity_ttl_seconds',
+    usedWith: { path: 'router_settings.session_affinity', value: true },
+  },
   enable_tag_filtering: {
     type: () => z.boolean(),
     default: false,
@@ -219,6 +236,7 @@ export function routerSettingsOf(config: RouterSections): RouterSettings {
   const router = filledRouter(config)
   return {
     ...strategyOf(router),
+    ...(router.session_affinity && { affinityMs: router.affinity_ttl * 1000 }),
     ...(router.enable_tag_filtering && {
       tagFilter: { matches: router.tag_filtering_match_any ? 'any' : 'all' },
     }),

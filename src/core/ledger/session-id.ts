@@ -66,6 +66,11 @@ function inBody(body: JsonBody): string | undefined {
   return undefined
 }
 
+/** Whether `id` is the trace of the call: tracers begin one with each request, so that it may tie no two together. */
+export function isTrace(id: string, { headers }: SaidSession): boolean {
+  return headers !== undefined && traceOf(headers) === id
+}
+
 function traceOf(headers: RequestHeaders): string | undefined {
   const trace = headers.get('traceparent')
   return trace === null ? undefined : traceForm.exec(trace)?.[1]

@@ -22,6 +22,7 @@ import { AttemptSender } from './attempt-sender.ts'
 import type { Cooldowns } from './cooldown.ts'
 import type { DeploymentLimits } from './deployment-limits.ts'
 import type { DeploymentStats } from './deployment-stats.ts'
+import type { SessionPins } from './session-pins.ts'
 import type { ReplyReceiver } from '../reply-receiver.ts'
 import { blamesDeployment, errorInstead, judged, readFault } from '../upstream/upstream-fault.ts'
 import { openStream } from '../lanes/stream-reply.ts'
@@ -48,6 +49,7 @@ export interface DeploymentRecords {
   readonly notes: NotesOfUpstreams
   readonly stats: DeploymentStats
   readonly limits: DeploymentLimits
+  readonly pins: SessionPins
 }
 
 /** Those of all calls. Each one that begins ends once: by its reply, by `failed`, or by `ended`. */
@@ -57,15 +59,17 @@ export class DeploymentAttempts implements AttemptListener {
   readonly #notes: NotesOfUpstreams
   readonly #stats: DeploymentStats
   readonly #limits: DeploymentLimits
+  readonly #pins: SessionPins
   readonly #sender: AttemptSender
   readonly #alike = new AlikeFailures()
 
-  constructor(parts: AttemptParts, { cooldowns, notes, stats, limits }: DeploymentRecords) {
+  constructor(parts: AttemptParts, { cooldowns, notes, stats, limits, pins }: DeploymentRecords) {
     this.#parts = parts
     this.#cooldowns = cooldowns
     this.#notes = notes
     this.#stats = stats
     this.#limits = limits
+    this.#pins = pins
     this.#sender = new AttemptSender(parts)
   }
 
@@ -191,6 +195,7 @@ export class DeploymentAttempts implements AttemptListener {
     control.answered(nowMs)
     control.attempting = undefined
     this.#cooldowns.completed(deployment, control)
+    this.#pins.served(call, deployment)
     this.#stats.answered(control, answer.usage?.outputTokens ?? 0)
     this.#over(control, deployment, undefined)
     reportAttempt(this.#parts.policies, call, deployment)
@@ -218,6 +223,7 @@ export class DeploymentAttempts implements AttemptListener {
     })
     control.answered(this.#parts.clock.monotonicMs())
     this.#stats.answered(control, 0)
+    this.#pins.served(call, deployment)
     // Its end is reported by `ended`; a short stream is already over.
     if (control.attempting) this.#cooldowns.began(deployment, control)
     reportAttempt(this.#parts.policies, call, deployment)

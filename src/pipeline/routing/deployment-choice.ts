@@ -1,15 +1,16 @@
 /**
- * Which deployment of a group is tried next: by order, then by the strategy, then by weight, among those that may be
- * tried.
+ * Which deployment of a group is tried next: by order, then by session, then by the strategy, then by weight, among
+ * those that may be tried.
  */
 import { allBlocked } from '../../core/blocked-model.ts'
-import type { Call } from '../../core/call.ts'
+import type { Call, RunningCall, SessionAffinity } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { RoutingStrategy } from '../../core/settings.ts'
 import type { Cooldowns } from './cooldown.ts'
 import type { DeploymentLimits } from './deployment-limits.ts'
 import type { DeploymentStats } from './deployment-stats.ts'
+import type { SessionPins } from './session-pins.ts'
 
 type Group = readonly Deployment[]
 type TriedDeployments = ReadonlySet<Deployment>
@@ -18,6 +19,7 @@ interface ChoiceParts {
   readonly cooldowns: Cooldowns
   readonly stats: DeploymentStats
   readonly limits: DeploymentLimits
+  readonly pins: SessionPins
   /** A number in [0, 1). */
   readonly random: () => number
   /** As of this moment: a call may have found its deployments a while ago. */
@@ -29,19 +31,21 @@ export class DeploymentChoice {
   readonly #cooldowns: Cooldowns
   readonly #stats: DeploymentStats
   readonly #limits: DeploymentLimits
+  readonly #pins: SessionPins
   readonly #random: () => number
   readonly #isBlocked: (deploymentId: string) => boolean
 
-  constructor({ cooldowns, stats, limits, random, isBlocked }: ChoiceParts) {
+  constructor({ cooldowns, stats, limits, pins, random, isBlocked }: ChoiceParts) {
     this.#cooldowns = cooldowns
     this.#stats = stats
     this.#limits = limits
+    this.#pins = pins
     this.#random = random
     this.#isBlocked = isBlocked
   }
 
   /** One that was not tried, has room for the call and is not in cooldown; undefined = there is none. */
-  available(call: Call, group: Group, tried: TriedDeployments): Deployment | undefined {
+  available(call: RunningCall, group: Group, tried: TriedDeployments): Deployment | undefined {
     if (group.length === 1) {
       const only = group[0]!
       return this.#mayServe(only, call, tried) && this.#isAvailable(only) ? only : undefined
@@ -49,20 +53,21 @@ export class DeploymentChoice {
     return this.#availableOf(call, group, tried)
   }
 
-  #availableOf(call: Call, group: Group, tried: TriedDeployments): Deployment | undefined {
+  #availableOf(call: RunningCall, group: Group, tried: TriedDeployments): Deployment | undefined {
     const open = group.filter(one => this.#mayServe(one, call, tried) && this.#isAvailable(one))
     // A call that has failed once should not be the probe where it can be answered elsewhere.
     const healthy = tried.size > 0 ? open.filter(one => this.#cooldowns.availability(one) === 'healthy') : open
-    return this.#best(call, healthy.length > 0 ? healthy : open)
+    return this.#best(call, group, healthy.length > 0 ? healthy : open)
   }
 
   /**
    * One that was not tried and has room for the call, in cooldown or not; those whose provider asked for a wait are
    * left out.
    */
-  evenCooling(call: Call, group: Group, tried: TriedDeployments): Deployment | undefined {
+  evenCooling(call: RunningCall, group: Group, tried: TriedDeployments): Deployment | undefined {
     return this.#best(
       call,
+      group,
       group.filter(one => this.#mayServe(one, call, tried) && this.#cooldowns.availability(one) !== 'rate-limited'),
     )
   }
@@ -99,19 +104,37 @@ export class DeploymentChoice {
     return availability === 'healthy' || availability === 'half-open'
   }
 
-  #best(call: Call, open: readonly Deployment[]): Deployment | undefined {
-    if (open.length <= 1) return open[0]
-    const first = Math.min(...open.map(one => one.order))
-    const level = open.filter(one => one.order === first)
+  #best(call: RunningCall, group: Group, open: readonly Deployment[]): Deployment | undefined {
+    if (open.length === 0) return undefined
+    const affinity = group.length > 1 ? this.#affinityIn(call, group) : undefined
+    if (open.length === 1) return open[0]
+    const level = firstOrder(open)
+    const pinned = affinity && this.#pins.pinned(affinity, level)
+    if (pinned) return pinned
     const { strategy } = call.models.settings.router
-    if (strategy === undefined) return this.#byWeight(level)
-    return this.#byWeight(bestOf(level, strategy, { stats: this.#stats, isStream: call.stream }))
+    const best = strategy ? bestOf(level, strategy, { stats: this.#stats, isStream: call.stream }) : level
+    return affinity ? this.#pins.byHash(affinity, best) : this.#byWeight(best)
+  }
+
+  /** Of the call in this group, with where the group has it when all are well. */
+  #affinityIn(call: RunningCall, group: Group): SessionAffinity | undefined {
+    const affinity = this.#pins.affinityOf(call)
+    if (!affinity) return undefined
+    const serving = group.filter(one => !isDrained(one, call) && !this.#isBlocked(one.id))
+    affinity.homeId = serving.length === 0 ? '' : this.#pins.byHash(affinity, firstOrder(serving)).id
+    return affinity
   }
 
   #byWeight(level: readonly Deployment[]): Deployment | undefined {
     let at = this.#random() * level.reduce((sum, one) => sum + one.weight, 0)
     return level.find(one => (at -= one.weight) < 0) ?? level.at(-1)
   }
+}
+
+/** Those with the lowest order. */
+function firstOrder(open: readonly Deployment[]): readonly Deployment[] {
+  const first = Math.min(...open.map(one => one.order))
+  return open.filter(one => one.order === first)
 }
 
 /** Calls that are for this deployment alone still reach it: by its id, or for a file that is stored there. */

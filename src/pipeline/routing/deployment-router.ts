@@ -1,11 +1,12 @@
 /** Chooses deployments and tries them until one answers. */
-import type { Call, FallbackModel } from '../../core/call.ts'
+import type { Call, FallbackModel, RunningCall } from '../../core/call.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Reply } from '../../core/answer.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import { toGatewayError } from '../../core/errors.ts'
 import type { FaultKind } from '../../core/errors.ts'
 import type { Limiter } from '../../core/tenancy/limits.ts'
+import type { SharedPins } from '../../core/session-pins.ts'
 import type { UpstreamNotes } from '../../core/upstream-notes.ts'
 import { hasRoom, isAdmitted, modelRefusal } from '../admission/attempt-admission.ts'
 import type { CallControl } from '../call-control.ts'
@@ -17,6 +18,7 @@ import type { AttemptParts } from './deployment-attempts.ts'
 import { DeploymentChoice } from './deployment-choice.ts'
 import { DeploymentLimits } from './deployment-limits.ts'
 import { DeploymentStats } from './deployment-stats.ts'
+import { SessionPins } from './session-pins.ts'
 import { FirstAttempt } from '../reply-receiver.ts'
 import type { ReplyReceiver } from '../reply-receiver.ts'
 import { RetryBudgets } from './retry-budget.ts'
@@ -34,6 +36,8 @@ const nothingTried: ReadonlySet<Deployment> = new Set()
 interface RouterParts extends AttemptParts {
   /** Counts what deployments with limits of their own take. */
   readonly limiter: Pick<Limiter, 'take'>
+  /** Tells other replicas where sessions are; absent = there are none, or no Redis. */
+  readonly sharedPins?: SharedPins | undefined
   /** A number in [0, 1): chooses among deployments by weight. */
   random(): number
   /** An administrator has switched the deployment off, now and not only when the call began. */
@@ -62,6 +66,7 @@ export class Router {
       notes: this.#notes,
       stats: new DeploymentStats(parts.clock),
       limits: new DeploymentLimits(parts.limiter, parts.clock),
+      pins: new SessionPins(parts.clock, parts.sharedPins),
     }
     const { random, isBlocked } = parts
     this.#attempts = new DeploymentAttempts(parts, records)
@@ -222,13 +227,13 @@ export class Router {
    * The next deployment of the group. While all of them cool down, calls go on to their fallbacks at once; where there
    * is none, they are tried all the same: one of them may have recovered.
    */
-  #next(call: Call, { group, others }: Models, tried: ReadonlySet<Deployment>): Deployment | undefined {
+  #next(call: RunningCall, { group, others }: Models, tried: ReadonlySet<Deployment>): Deployment | undefined {
     const available = this.#choice.available(call, group, tried)
     if (available) return available
     return this.#isAvailable(call, others) ? undefined : this.#choice.evenCooling(call, group, tried)
   }
 
-  #isAvailable(call: Call, others: readonly FallbackModel[]): boolean {
+  #isAvailable(call: RunningCall, others: readonly FallbackModel[]): boolean {
     return others.some(one => this.#choice.available(call, one.deployments, nothingTried))
   }
 
