@@ -26,11 +26,21 @@ export const codingNames = Object.keys(decoders)
   .filter(name => !name.startsWith('x-'))
   .join(', ')
 
-/** The coding in its own spelling; empty = the body is as it is. */
-export function codingOf(header: string | null | undefined): string {
-  const name = header?.trim().toLowerCase() ?? ''
-  return name === 'identity' ? '' : name
+/** So many codings of one body are unpacked: each costs a window of memory. */
+const codingsMax = 4
+
+/**
+ * The codings in the order in which they were applied (RFC 9110, 8.4), without `identity`; empty = the body is as it
+ * is. A list that is too long to be unpacked counts as one name, which is not known.
+ */
+export function codingsOf(header: string | null | undefined): readonly string[] {
+  if (!header) return noCodings
+  const names = header.split(',').map(name => name.trim().toLowerCase())
+  const codings = names.filter(name => name !== '' && name !== 'identity')
+  return codings.length > codingsMax ? [codings.join(', ')] : codings
 }
+
+const noCodings: readonly string[] = []
 
 /** What unpacks a body of that coding which begins with `first`; undefined = the coding is not known. */
 export function decoderOf(coding: string): ((first: Uint8Array) => Duplex) | undefined {

@@ -1,6 +1,6 @@
 /** What clients of other gateways and vendors send, and what they expect in answers. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { deflateSync, gzipSync } from 'node:zlib'
+import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { chatBody } from '../../src/formats/openai/claude-shapes.ts'
 import { JsonBody } from '../../src/lib/json/json-body.ts'
 import { matrixConfig } from '../sdk/matrix/providers.ts'
@@ -192,6 +192,7 @@ describe('compressed requests', () => {
   for (const [encoding, pack] of [
     ['gzip', gzipSync],
     ['deflate', deflateSync],
+    ['gzip, zstd', (text: string) => zstdCompressSync(gzipSync(text))],
   ] as const)
     test(`${encoding}: reaches upstreams of both lanes unpacked, at its true size`, async () => {
       for (const model of ['openai', 'anthropic']) {

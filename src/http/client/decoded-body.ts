@@ -8,14 +8,19 @@ import type { BodySink, UpstreamBody } from '../../core/transport.ts'
 import { codingNames, decoderOf } from '../content-codings.ts'
 import { tooLarge, undecodable } from './errors.ts'
 
-/** What cancels the exchange that a body belongs to. */
-interface Source extends UpstreamBody {
+/** A body that can cancel the exchange which it belongs to. */
+export interface PackedBody extends UpstreamBody {
   cancel(): void
 }
 
+/** The body as it was before `codings` were applied to it in their order, which are not none. */
+export function decodedBody(packed: PackedBody, codings: readonly string[]): PackedBody {
+  return codings.reduceRight<PackedBody>((body, coding) => new DecodedBody(body, coding), packed)
+}
+
 /** A body in a coding that is not known fails when it is read: the status of the answer is told all the same. */
-export class DecodedBody implements UpstreamBody, BodySink {
-  readonly #packed: Source
+class DecodedBody implements PackedBody, BodySink {
+  readonly #packed: PackedBody
   readonly #coding: string
   #decoder: Duplex | undefined
   #sink: BodySink | undefined
@@ -23,7 +28,7 @@ export class DecodedBody implements UpstreamBody, BodySink {
   /** The sink has heard of the end, or the body was cancelled. */
   #isOver = false
 
-  constructor(packed: Source, coding: string) {
+  constructor(packed: PackedBody, coding: string) {
     this.#packed = packed
     this.#coding = coding
   }
@@ -37,7 +42,7 @@ export class DecodedBody implements UpstreamBody, BodySink {
           pieces.push(piece)
           length += piece.length
           if (length <= bytesMax) return
-          this.#cancel()
+          this.cancel()
           reject(tooLarge(bytesMax))
         },
         end: () => resolve(Buffer.concat(pieces, length)),
@@ -61,6 +66,11 @@ export class DecodedBody implements UpstreamBody, BodySink {
     this.#isPaused = false
     this.#decoder?.resume()
     if (!this.#decoder?.writableNeedDrain) this.#packed.resume()
+  }
+
+  cancel(): void {
+    this.#close()
+    this.#packed.cancel()
   }
 
   // ---- what the packed body calls
@@ -114,11 +124,6 @@ export class DecodedBody implements UpstreamBody, BodySink {
     if (this.#isOver) return
     this.#packed.cancel()
     this.fail(undecodable(why))
-  }
-
-  #cancel(): void {
-    this.#close()
-    this.#packed.cancel()
   }
 
   #close(): void {

@@ -2,7 +2,8 @@
 import type { GatewayError } from '../../core/errors.ts'
 import type { BodySink, UpstreamBody, UpstreamExchange } from '../../core/transport.ts'
 import type { UpstreamRequest, UpstreamResponse } from '../../core/transport.ts'
-import { DecodedBody } from './decoded-body.ts'
+import { decodedBody } from './decoded-body.ts'
+import type { PackedBody } from './decoded-body.ts'
 import { tooLarge } from './errors.ts'
 import type { PreparedHead } from './request-head.ts'
 import type { ResponseHead } from './response-head.ts'
@@ -46,7 +47,7 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
   #sink: BodySink | undefined
   #collect: BodyCollector | undefined
   /** Of an answer that its upstream packed. */
-  #decoded: DecodedBody | undefined
+  #decoded: PackedBody | undefined
   #claimed = false
   #paused = false
   #flushing = false
@@ -76,8 +77,8 @@ export class Exchange implements UpstreamExchange, UpstreamResponse, UpstreamBod
   }
 
   get body(): UpstreamBody {
-    const coding = this.#head?.coding
-    return coding ? (this.#decoded ??= new DecodedBody(this, coding)) : this
+    const codings = this.#head?.codings
+    return codings?.length ? (this.#decoded ??= decodedBody(this, codings)) : this
   }
 
   bytes(bytesMax: number): Promise<Uint8Array> {

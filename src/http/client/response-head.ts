@@ -1,5 +1,5 @@
 /** The head of an HTTP/1.1 response, read strictly: what RFC 9112 lets a client repair is refused. */
-import { codingOf } from '../content-codings.ts'
+import { codingsOf } from '../content-codings.ts'
 import { HeaderFields } from '../header-fields.ts'
 import { carriageReturn, hasToken, isFieldByte, lineFeed, parseDigits, space } from '../syntax.ts'
 
@@ -21,8 +21,8 @@ export class ResponseHead extends HeaderFields {
   readonly keepAlive: boolean
   /** From `Keep-Alive: timeout=N`; Infinity = not given. */
   readonly keepAliveMs: number
-  /** The content coding; empty = the body is as it is. */
-  readonly coding: string
+  /** The content codings in the order in which they were applied; empty = the body is as it is. */
+  readonly codings: readonly string[]
 
   /**
    * Reads the head that fills `bytes` from `start` to `end`, the offset after its blank line. Throws
@@ -47,7 +47,7 @@ export class ResponseHead extends HeaderFields {
     this.keepAlive = isHttp10 ? hasToken(connection, 'keep-alive') : !connection || !hasToken(connection, 'close')
     const keepAlive = this.get('keep-alive')
     this.keepAliveMs = keepAlive === null ? Infinity : keepAliveMsOf(keepAlive.toLowerCase())
-    this.coding = codingOf(this.get('content-encoding'))
+    this.codings = codingsOf(this.get('content-encoding'))
   }
 
   #isChunked(): boolean {

@@ -42,15 +42,25 @@ describe('a compressed body', () => {
     ['deflate', deflateRawSync(text)],
     ['br', brotliCompressSync(text)],
     ['zstd', zstdCompressSync(text)],
+    ['gzip, zstd', zstdCompressSync(gzipSync(text))],
+    ['GZIP,identity , deflate,', deflateSync(gzipSync(text))],
+    ['br, gzip, deflate, zstd', zstdCompressSync(deflateRawSync(gzipSync(brotliCompressSync(text))))],
+    ['identity, identity', Buffer.from(text)],
     ['identity', Buffer.from(text)],
     [null, Buffer.from(text)],
   ] as const)('%s: is unpacked, however it is cut', async (encoding, bytes) => {
     for (const by of [1, 13, 100_000]) expect(await outcome(bytes, encoding, undefined, by)).toBe(text)
   })
 
-  test('one that is not known, several at once, and one that is not what it is said to be are refused', async () => {
+  test('one that is not known, too many, and one that is not what it is said to be are refused', async () => {
     const packed = gzipSync(text)
-    for (const encoding of ['compress', 'gzip, gzip', 'constructor'])
+    const known = gzipSync(gzipSync(text))
+    expect(await outcome(known, 'gzip, compress')).toStartWith("unsupported-media: content-encoding 'compress'")
+    expect(await outcome(known, 'compress, gzip')).toStartWith("unsupported-media: content-encoding 'compress'")
+    expect(await outcome(packed, 'gzip, gzip')).toStartWith(
+      "invalid-request: the body is not what content-encoding 'gzip'",
+    )
+    for (const encoding of ['compress', 'gzip, gzip, gzip, gzip, gzip', 'constructor'])
       expect(await outcome(packed, encoding)).toStartWith(`unsupported-media: content-encoding '${encoding}'`)
     const damaged = "invalid-request: the body is not what content-encoding 'gzip' says"
     expect(await outcome(Buffer.from(text), 'gzip')).toStartWith(damaged)
@@ -74,6 +84,16 @@ describe('a compressed body', () => {
     expect(memory.heldBytes).toBeLessThanOrEqual(megabyte + bomb.length)
     incoming.release()
     expect(memory.heldBytes).toBe(0)
+  })
+
+  test('a bomb between two codings ends where it unpacks to more than what is in it', async () => {
+    const empty = Buffer.concat(Array.from({ length: 60 }, () => Buffer.alloc(megabyte)))
+    // A gzip member whose name is 60 MB long: nothing comes out of it.
+    const named = Buffer.concat([Buffer.from([31, 139, 8, 8, 0, 0, 0, 0, 0, 3]), empty.fill('n'), gzipSync('{}')])
+    const refused = "invalid-request: the body is not what content-encoding 'gzip' says (it packs more bytes than come"
+    expect(await outcome(zstdCompressSync(named), 'gzip, zstd', megabyte, 1000)).toStartWith(refused)
+    const bomb = gzipSync(gzipSync(Buffer.alloc(100 * megabyte)))
+    expect(await outcome(bomb, 'gzip, gzip', megabyte, 1000)).toStartWith('too-large')
   })
 
   test('what is unpacked counts against the memory of all bodies', async () => {

@@ -3,27 +3,38 @@ import { pipeline, Readable } from 'node:stream'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
 import { bodyTooLarge } from '../../core/request.ts'
 import type { BodyReader, RequestBody } from '../../core/request.ts'
-import { codingNames, codingOf, decoderOf } from '../content-codings.ts'
+import { codingNames, codingsOf, decoderOf } from '../content-codings.ts'
 import type { IncomingBody } from './incoming-body.ts'
 
 /**
- * The body as its reader sees it. `encoding` = the header `content-encoding`; null = not sent. One that is not known
- * fails as `unsupported-media` when it is read.
+ * The body as its reader sees it. `encoding` = the header `content-encoding`, which may list several; null = not sent.
+ * One that is not known fails as `unsupported-media` when it is read.
  */
 export function decodedBody(incoming: IncomingBody, encoding: string | null): RequestBody {
-  const coding = codingOf(encoding)
-  return coding === '' ? incoming : new EncodedBody(incoming, coding)
+  if (encoding === null) return incoming
+  const codings = codingsOf(encoding)
+  let body: RequestBody = incoming
+  for (let at = codings.length - 1; at >= 0; at--) body = new EncodedBody(body, codings[at]!)
+  return body
 }
+
+/**
+ * What was unpacked by the coding behind may be so much larger than what this one makes of it. Packed bytes are fewer
+ * than what is in them, but for a decoder's window: more of them are there to keep the gateway at work.
+ */
+const packedAheadBytesMax = 32 * 1024 * 1024
 
 /** Nothing is unpacked before it is read: a request that is refused by its head costs nothing. */
 class EncodedBody implements RequestBody {
   /** The length of what is packed says nothing of what is in it. */
   readonly announcedBytes = undefined
-  readonly #incoming: IncomingBody
+  readonly #incoming: RequestBody
   readonly #coding: string
   #pieces: AsyncIterator<Buffer> | undefined
+  #packedBytes = 0
+  #unpackedBytes = 0
 
-  constructor(incoming: IncomingBody, coding: string) {
+  constructor(incoming: RequestBody, coding: string) {
     this.#incoming = incoming
     this.#coding = coding
   }
@@ -43,7 +54,9 @@ class EncodedBody implements RequestBody {
     this.#pieces ??= this.#open()
     try {
       const { value, done } = await this.#pieces.next()
-      return done === true ? undefined : (value as Buffer)
+      if (done === true) return undefined
+      this.#unpackedBytes += (value as Buffer).length
+      return value as Buffer
     } catch (cause) {
       throw cause instanceof GatewayError ? cause : this.#damaged(cause)
     }
@@ -85,13 +98,22 @@ class EncodedBody implements RequestBody {
         'unsupported-media',
         `content-encoding '${this.#coding}' is not accepted; send ${codingNames}, or the body as it is`,
       )
-    const packed = packedPieces(this.#incoming)
+    const packed = this.#packedPieces()
     const first = await packed.next()
     if (first.done === true) throw new Error('it is empty')
     const unpacked = decoder(first.value)
     // The error comes out of the iterator.
     pipeline(Readable.from(joined(first.value, packed), { objectMode: true, highWaterMark: 1 }), unpacked, () => {})
     yield* unpacked as AsyncIterable<Buffer>
+  }
+
+  async *#packedPieces(): AsyncGenerator<Uint8Array> {
+    for (let piece = await this.#incoming.next(); piece; piece = await this.#incoming.next()) {
+      this.#packedBytes += piece.length
+      if (this.#packedBytes > this.#unpackedBytes + packedAheadBytesMax && this.#incoming instanceof EncodedBody)
+        throw new Error('it packs more bytes than come out of it')
+      if (piece.length > 0) yield piece
+    }
   }
 
   #damaged(cause: unknown): GatewayError {
@@ -103,10 +125,6 @@ class EncodedBody implements RequestBody {
       { cause },
     )
   }
-}
-
-async function* packedPieces(incoming: IncomingBody): AsyncGenerator<Uint8Array> {
-  for (let piece = await incoming.next(); piece; piece = await incoming.next()) if (piece.length > 0) yield piece
 }
 
 async function* joined(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
