@@ -340,6 +340,7 @@ function assembleCalls(
     ...recordedAndOwn(store, options),
     cache: store.answerCache.answers,
     refused: createRefusalReporter(timers, logger, metrics.authFailure),
+    providers: () => providers.values(),
     log: logger.call,
     count: metrics.call,
   })

@@ -1,5 +1,6 @@
 /** Builds the settings from a checked configuration. */
 import type { Deployment } from '../core/deployment.ts'
+import { unknownVendors } from './models/client-credentials.ts'
 import type { Settings } from '../core/settings.ts'
 import { buildDeployment, environmentDeployments, isEveryVendor, localDeployments } from './models/deployments.ts'
 import type { Environment } from './environment.ts'
@@ -133,6 +134,8 @@ function buildAll(input: SettingsInput): SettingsReading {
   const names = nameFindings(config, reading, built)
   const guardrails = fileGuardrails(config)
   mistakes.push(...proxies.mistakes(deployments), ...idMistakes(reading, built))
+  for (const { path, message } of unknownVendors(config, input.providers))
+    mistakes.push(mistakeAt(reading, [...path], message))
   // Models that do not exist yet may be made by API; a doubt is no reason to serve nothing.
   if (config.general_settings?.store_model_in_db || names.areDoubtful) warnings.push(...names.mistakes)
   else mistakes.push(...names.mistakes)
@@ -292,6 +295,7 @@ function buildDeployments(
     streamTimeoutS: router.stream_timeout,
     dropParams: common.drop_params,
     forwardUnknownFields: common.forward_unknown_fields,
+    forwardClientCredentials: common.forward_client_credentials,
     proxies,
   }
   const list = new ListedDeployments(reading, text => void warnings.push(text))

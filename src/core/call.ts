@@ -12,6 +12,7 @@ import type {
 import type { CallBodyCollector } from './ledger/stored-bodies.ts'
 import type { Caller } from './caller.ts'
 import type { ChatEvent } from './hub/chat.ts'
+import type { ClientCredential } from './client-credential.ts'
 import type { Deployment } from './deployment.ts'
 import type { GatewayError } from './errors.ts'
 import type { Format, StreamRelay } from './format.ts'
@@ -175,6 +176,8 @@ interface ReceivedCall {
   readonly headers: RequestHeaders | undefined
   /** Client headers that are sent along on the forward lane, by lower-case name. */
   readonly forwardedHeaders: Readonly<Record<string, string>> | undefined
+  /** The caller's own credential of a vendor; undefined = it brings none, or no deployment in reach takes any. */
+  readonly clientCredential: ClientCredential | undefined
   /** The public name requested; empty until the body is read. */
   readonly model: string
   readonly stream: boolean
@@ -353,6 +356,8 @@ export interface Attempt {
   readonly model: string
   /** Client fields that are not sent to the deployment. */
   dropped: readonly string[]
+  /** It is sent with the caller's own credential, and billed to them by the vendor. */
+  readonly isCallers: boolean
   /** Its attempt sends the prompts of a list one at a time, each in a request of its own. */
   isSeries: boolean
   /** undefined = none was made. */
@@ -389,6 +394,14 @@ export interface FailedAttempt {
   readonly endedMs: number
 }
 
+/** What callers owe their vendors themselves. */
+export interface CallersCost {
+  /** At the vendor's list prices; null = price or usage unknown. Nano-dollars. */
+  readonly nanoUsd: bigint | null
+  /** Nothing was sent with the gateway's credentials. */
+  readonly isAll: boolean
+}
+
 /** The result of a call that was answered, failed, or whose client left. Created exactly once. */
 export interface Settlement {
   readonly call: Call
@@ -411,6 +424,8 @@ export interface Settlement {
   /** What the caller is charged; null = price or usage unknown. Nano-dollars. */
   readonly costNanoUsd: bigint | null
   readonly costSource: CostSource
+  /** What was sent with the caller's own credentials, which costs nothing here; undefined = nothing was. */
+  readonly callersCost: CallersCost | undefined
   /** Where models have limits or budgets of their own; models that were sent nothing are missing. */
   readonly usedByModel: ReadonlyMap<string, ModelUse> | undefined
   /** It is the end of a batch; undefined = it is not. */

@@ -167,5 +167,10 @@ export interface Deployment {
   readonly writtenParams?: Readonly<Record<string, unknown>>
   /** The credential that its entry names, in the file or by API. */
   readonly credentialName?: string | undefined
+  /**
+   * It is sent callers' own credentials where they bring some; `required` = it has no key of the gateway's, and gets no
+   * other calls. Absent = never.
+   */
+  readonly clientCredentials?: 'optional' | 'required'
   readonly origin: Origin
 }

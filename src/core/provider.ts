@@ -194,9 +194,25 @@ export interface FilesAdapter {
   modelName?(target: Target): string
 }
 
+/** By what credentials of a vendor are known that callers bring, and what goes with them. */
+export interface CallersCredentials {
+  /** No other vendor's have this form; absent = they have none that shows. */
+  readonly form?: RegExp
+  /** The header that only this vendor takes them in; absent = others do as well. */
+  readonly header?: string
+  /** In calls of these dialects a credential that shows nothing else is this vendor's; absent = in none. */
+  readonly dialects?: readonly Dialect[]
+  /** Headers of clients about the account or the program, which are sent along; absent = none. */
+  readonly besideHeaders?: readonly string[]
+  /** Words that the vendor wants in lists of headers beside such a text, by lower-case name of the header. */
+  demanded?(text: string): Readonly<Record<string, string>>
+}
+
 /** A vendor's API as pure translators: no clock, no network, no store. */
 export interface Provider {
   readonly name: string
+  /** Absent = callers' own are taken for this vendor's where the model that they call leaves no other. */
+  readonly callersCredentials?: CallersCredentials
   /** Absent = the operator must give `api_base`. */
   readonly defaultBaseUrl?: string
   /** Environment variables that hold the key, most usual first. */

@@ -7,6 +7,7 @@ const nothingDropped: readonly string[] = []
 export class AttemptRecord implements Attempt {
   readonly deployment: Deployment | undefined
   readonly model: string
+  readonly isCallers: boolean
   dropped = nothingDropped
   isSeries = false
   body: Attempt['body'] = undefined
@@ -21,15 +22,16 @@ export class AttemptRecord implements Attempt {
   countedTokens = 0
 
   /** `model` = the fallback that is tried; empty = the call's own. */
-  constructor(deployment: Deployment | undefined, model: string) {
+  constructor(deployment: Deployment | undefined, model: string, isCallers = false) {
     this.deployment = deployment
     this.model = model
+    this.isCallers = isCallers
   }
 }
 
 /** The request that may follow at the same deployment, of which nothing was sent. */
-export function attemptAfter({ deployment, model, dropped, isSeries }: Attempt): Attempt {
-  const next = new AttemptRecord(deployment, model)
+export function attemptAfter({ deployment, model, isCallers, dropped, isSeries }: Attempt): Attempt {
+  const next = new AttemptRecord(deployment, model, isCallers)
   next.dropped = dropped
   next.isSeries = isSeries
   return next

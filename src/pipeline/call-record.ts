@@ -127,6 +127,7 @@ export class CallRecord implements RunningCall, CallInAdmission {
   format: Format | undefined
   body: JsonBody | undefined = undefined
   forwardedHeaders: Call['forwardedHeaders'] = undefined
+  clientCredential: Call['clientCredential'] = undefined
   clientCallId = ''
   model = ''
   stream = false

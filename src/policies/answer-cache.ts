@@ -12,6 +12,8 @@ export function answerCache(cache: AnswerCache): Policy {
     dryRun: false,
     admit(call) {
       const { cache: settings } = call.models.settings
+      // An answer that one caller pays for at the vendor is for this caller alone.
+      if (call.clientCredential !== undefined) return undefined
       if (settings !== null) return cache.admit(call, settings)
       if (call.overrides.cache !== undefined) reportMissing(call, call.overrides.cache)
       return undefined

@@ -1,11 +1,12 @@
 /**
- * Identifies the caller: by a key in one of five headers or, on Gemini's paths, in `?key=`; by a token of an identity
+ * Identifies the caller: by a key in one of six headers or, on Gemini's paths, in `?key=`; by a token of an identity
  * provider in the place of a key; without either by the cookie of a session.
  */
 import { callerProblem } from '../access/caller.ts'
 import { refusedFrom } from '../access/key-rotation.ts'
 import { derivedLengthMax, derivedPrefix } from '../access/derived-key.ts'
 import { shownSession } from '../access/session-cookie.ts'
+import { gatewayKeyHeaders, vendorKeyHeaders } from '../core/client-credential.ts'
 import { masterCaller } from '../core/caller.ts'
 import type { Caller } from '../core/caller.ts'
 import type { GatewayError } from '../core/errors.ts'
@@ -115,13 +116,15 @@ function tooLong(keyText: string): KeyRefusal {
 }
 
 /**
- * The one key in the headers; empty = none. That of `x-litellm-api-key` comes first: agents that are signed in at a
- * vendor send it beside the vendor's own token (LiteLLM's page on Claude Code with a subscription). Throws
- * `unauthenticated` when there are two others that differ.
+ * The one key in the headers; empty = none. That of `x-litellm-api-key` or `x-proxy-api-key` comes first: agents that
+ * are signed in at a vendor send it beside the vendor's own token (LiteLLM's page on Claude Code with a subscription).
+ * Throws `unauthenticated` when there are two others that differ.
  */
 function headerKey(headers: RequestHeaders): string {
-  const own = headers.get(ownHeader)
-  if (own) return own.includes(' ') ? bearer(own, ownHeader) : own
+  for (const header of gatewayKeyHeaders) {
+    const own = headers.get(header)
+    if (own) return own.includes(' ') ? bearer(own, header) : own
+  }
   const authorization = headers.get('authorization')
   let key = ''
   let from = ''
@@ -162,8 +165,7 @@ function masterKeyInQuery(): KeyRefusal {
   )
 }
 
-const ownHeader = 'x-litellm-api-key'
-const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key']
+const [, ...keyHeaders] = vendorKeyHeaders
 
 function contradiction(one: string, other: string): GatewayError {
   return new KeyRefusal('contradictory', `${one} and ${other} carry different keys; send only one`)

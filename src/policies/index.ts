@@ -5,6 +5,7 @@ import type { Limiter } from '../core/tenancy/limits.ts'
 import type { AuthFailure } from '../core/sign-in/auth-failure.ts'
 import type { Policy, RequestPolicy } from '../core/policy.ts'
 import type { KeyRotationSettings } from '../core/settings.ts'
+import type { Provider } from '../core/provider.ts'
 import type { CurrentConfiguration } from '../core/model-directory.ts'
 import type { FileStore } from '../core/objects/file-records.ts'
 import type { FileCalls } from '../core/objects/files.ts'
@@ -14,6 +15,7 @@ import type { TenantDirectory } from '../core/tenancy/tenancy-store.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import { callTags } from './call-tags.ts'
+import { clientCredentials } from './client-credentials.ts'
 import { chargeBudgets } from './charge-budgets.ts'
 import type { CallLimits } from './limits/call-limits.ts'
 import { answerCache } from './answer-cache.ts'
@@ -65,6 +67,8 @@ export interface AdmissionParts {
   readonly storedBodies: Policy
   /** Policies of the program that starts the gateway; `createAdmission` shows their place. */
   readonly own: readonly Policy[]
+  /** Those of this program. */
+  providers(): Iterable<Provider>
   /** A request was refused for its key. */
   refused(failure: AuthFailure): void
   /** Writes the log line of a call. Called once per call, also for one that was refused; must not throw or wait. */
@@ -103,6 +107,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     modelMode(),
     fallbacks(),
     tagFilter(parts.tenants),
+    clientCredentials(parts.providers),
 
     // Policies that read or change requests and answers.
     ...parts.guardrails,

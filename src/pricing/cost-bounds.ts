@@ -2,6 +2,7 @@
  * What a call may cost at most, before it is made: the reservation of budgets, and of policies that refuse dear calls.
  */
 import type { Call, CallBounds } from '../core/call.ts'
+import { credentialFor } from '../core/client-credential.ts'
 import { GatewayError } from '../core/errors.ts'
 import { requestedOutput } from '../core/hub/requested-output.ts'
 import type { ChatRequest, Part, Source } from '../core/hub/chat.ts'
@@ -45,7 +46,9 @@ export function costBounds(call: Call, maxOutputTokens?: number): CallBounds {
   for (const deployment of deployments) {
     const input = inputBound(demand, deployment, call.measuredInput)
     const output = outputBound(demand, deployment)
-    const cost = costBound(deployment, { input, output, demand, atMs: call.startedAtMs })
+    const cost = credentialFor(call, deployment)
+      ? 0n
+      : costBound(deployment, { input, output, demand, atMs: call.startedAtMs })
     inputTokensMax = Math.max(inputTokensMax, input ?? call.body?.size ?? 0)
     outputTokensMax = output === null || outputTokensMax === null ? null : Math.max(outputTokensMax, output)
     costNanoUsdMax = cost === null || costNanoUsdMax === null ? null : cost > costNanoUsdMax ? cost : costNanoUsdMax

@@ -1,5 +1,6 @@
 /** What the input of a call costs, before anything is known of its output. */
 import type { Call } from '../core/call.ts'
+import { credentialFor } from '../core/client-credential.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { BegunInput } from '../core/ledger/ledger-columns.ts'
 import { costNanoUsd } from './cost.ts'
@@ -12,7 +13,7 @@ import { costUnder, termsFor } from './price-terms.ts'
 export function inputCost(call: Call, inputTokens: number): BegunInput {
   let least: bigint | null = null
   for (const deployment of call.candidates) {
-    const cost = costAt(call, deployment, inputTokens)
+    const cost = credentialFor(call, deployment) ? 0n : costAt(call, deployment, inputTokens)
     if (cost === null) return { inputTokens, costNanoUsd: null }
     if (least === null || cost < least) least = cost
   }

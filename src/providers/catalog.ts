@@ -19,6 +19,9 @@ export const catalog = {
       '^(?:(?:ft:)?(?:gpt-\\d|o\\d(?:-|$)|davinci-002|babbage-002)|chatgpt-|gpt-(?:image|audio|realtime)|codex-mini|' +
         'text-embedding-(?:3|ada)|(?:text|omni)-moderation-|dall-e-|tts-1|whisper-1)',
     ),
+    callersCredentials: {
+      besideHeaders: ['openai-organization', 'openai-project', 'chatgpt-account-id', 'originator', 'user-agent'],
+    },
     maxTokensField: 'max_completion_tokens',
     newestParams: true,
     responses: true,

@@ -1,4 +1,5 @@
 /** Bodies as texts of a bounded length. */
+import { gatewayKeyHeaders, vendorKeyHeaders } from '../core/client-credential.ts'
 import type { StoredBody } from '../core/ledger/stored-bodies.ts'
 
 /** Bytes of these types are text. */
@@ -33,10 +34,7 @@ const shown = [
   .join(' ')
   .split(' ')
 /** Headers with keys and cookies: only that they were there is stored. */
-const secret = [
-  ...['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'api-key', 'x-goog-api-key'],
-  ...['x-litellm-api-key', 'x-litellm-key'],
-]
+const secret = ['proxy-authorization', 'cookie', ...vendorKeyHeaders, ...gatewayKeyHeaders, 'x-litellm-key']
 const headerLengthMax = 500
 
 /** The headers that are stored; all others are left out, because no list of secret ones is complete. */

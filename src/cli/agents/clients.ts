@@ -13,6 +13,8 @@ export interface ClientConnection {
   readonly tokenCommand: readonly string[]
   /** undefined = the agent's own default. */
   readonly model: string | undefined
+  /** The gateway's key, of a person who is signed in at the vendor and stays so; absent = the token command is used. */
+  readonly keyBesideSubscription?: string | undefined
 }
 
 /** One agent: its file, and what goes into it. */
@@ -27,6 +29,8 @@ export interface AgentClient {
   ): { readonly path: string; readonly text: string }
   /** It has no model of its own: one has to be named. */
   readonly needsModel?: true
+  /** It can send a subscription's credentials beside the gateway's key. */
+  readonly takesSubscription?: true
   /** What the person does next. */
   next(wanted: ClientConnection): string
 }
@@ -47,12 +51,16 @@ const claudeCode: AgentClient = {
   file: environment =>
     join(nonEmpty(environment.CLAUDE_CONFIG_DIR) ?? join(home(environment), '.claude'), 'settings.json'),
   // code.claude.com/docs/en/llm-gateway-connect (2026-11-23).
-  change: ({ url, tokenCommand, model }) => ({
+  change: ({ url, tokenCommand, model, keyBesideSubscription: key }) => ({
     settings: [
-      { place: ['apiKeyHelper'], value: tokenCommand.join(' ') },
       { place: ['env', 'ANTHROPIC_BASE_URL'], value: url },
-      { place: ['env', 'CLAUDE_CODE_API_KEY_HELPER_TTL_MS'], value: String(askMs) },
-      { place: ['env', 'CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY'], value: '1' },
+      ...(key === undefined
+        ? [
+            { place: ['apiKeyHelper'], value: tokenCommand.join(' ') },
+            { place: ['env', 'CLAUDE_CODE_API_KEY_HELPER_TTL_MS'], value: String(askMs) },
+            { place: ['env', 'CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY'], value: '1' },
+          ]
+        : [{ place: ['env', 'ANTHROPIC_CUSTOM_HEADERS'], value: `x-proxy-api-key: Bearer ${key}` }]),
       ...(model === undefined
         ? []
         : [
@@ -61,7 +69,9 @@ const claudeCode: AgentClient = {
           ]),
     ],
   }),
-  next: () => 'start claude',
+  takesSubscription: true,
+  next: ({ keyBesideSubscription }) =>
+    keyBesideSubscription === undefined ? 'start claude' : 'start claude, and sign in to your subscription by /login',
 }
 
 const codex: AgentClient = {

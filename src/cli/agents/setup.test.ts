@@ -42,6 +42,24 @@ test('claude-code gets its address and the key command, and keeps its other sett
   expect(readFileSync(join(home, '.claude', backup), 'utf8')).toContain('https://old')
 })
 
+test('claude-code keeps its subscription, beside which it sends the key; one way at a time', async () => {
+  const own = { HOME: home, MODELGATE_CONFIG_HOME: join(home, 'config'), PATH: '' }
+  const words = ['setup', 'claude-code', '--subscription', '--url', url]
+  const keyless = await runCommand(words, own)
+  expect(keyless).toMatchObject({ code: 2, error: expect.stringContaining('MODELGATE_API_KEY') })
+  writeFileSync(claudeFile(), JSON.stringify({ theme: 'dark' }))
+  const { code, out } = await runCommand(words, { ...own, MODELGATE_API_KEY: 'sk-of-the-gateway' })
+  expect([code, out]).toEqual([0, expect.stringContaining('/login')])
+  const env = { ANTHROPIC_BASE_URL: url, ANTHROPIC_CUSTOM_HEADERS: 'x-proxy-api-key: Bearer sk-of-the-gateway' }
+  expect(claude()).toEqual({ theme: 'dark', env })
+  const other = await setUp('claude-code')
+  expect(other).toMatchObject({ code: 2, error: expect.stringContaining('--undo') })
+  await run('claude-code', '--undo')
+  expect(claude()).toEqual({ theme: 'dark' })
+  const codex = await runCommand(['setup', 'codex', '--subscription', '--url', url], own)
+  expect(codex).toMatchObject({ code: 2, error: expect.stringContaining('claude-code') })
+})
+
 test('gemini-cli gets its way of signing in, and is started with a token that is printed then', async () => {
   mkdirSync(join(home, '.gemini'))
   const file = join(home, '.gemini/settings.json')

@@ -34,6 +34,10 @@ export const setup: Command = {
     url: { type: 'string', value: 'URL', help: 'The gateway (MODELGATE_URL; default: the one signed in to last)' },
     model: { type: 'string', value: 'NAME', help: 'The model that it calls; default: its own' },
     command: { type: 'string', value: 'COMMAND', help: 'How it starts this program; default: modelgate' },
+    subscription: {
+      type: 'boolean',
+      help: "Keep the agent's own sign-in at its vendor; the gateway's key is taken from MODELGATE_API_KEY",
+    },
     'dry-run': { type: 'boolean', help: 'Print the file, and write nothing' },
     undo: { type: 'boolean', help: 'Take out what an earlier setup has written' },
   },
@@ -71,7 +75,15 @@ function printSteps(client: EnteredClient, { flags, environment }: CommandContex
 
 function write(client: AgentClient, path: string, { flags, environment }: CommandContext): number {
   const before = existsSync(path) ? readFileSync(path, 'utf8') : ''
-  const wanted = wantedOf(flags, environment)
+  const wanted =
+    flags.subscription === true ? besideSubscription(client, flags, environment) : wantedOf(flags, environment)
+  const isOtherWay = readSetups(environment)[client.name]?.replaced.some(
+    ({ place }) => place.at(-1) === (flags.subscription === true ? 'apiKeyHelper' : 'ANTHROPIC_CUSTOM_HEADERS'),
+  )
+  if (isOtherWay)
+    throw new UsageError(
+      `${client.name} is set up the other way; take that back first: modelgate setup ${client.name} --undo`,
+    )
   if (client.needsModel && wanted.model === undefined)
     throw new UsageError(`${client.name} needs a model: --model NAME`)
   const changed = changedText(client, { path, before, wanted })
@@ -95,9 +107,32 @@ function write(client: AgentClient, path: string, { flags, environment }: Comman
   return 0
 }
 
-function wantedOf(flags: FlagValues, environment: Environment): ClientConnection {
+function addressOf(flags: FlagValues, environment: Environment): string {
   const url = chosenGateway(text(flags.url), environment)
   if (!/^[\w.:/~%[\]-]+$/.test(url)) throw new UsageError('the address has signs that a shell would read; use another')
+  return url
+}
+
+/** For a model with `forward_client_credentials`. */
+function besideSubscription(client: AgentClient, flags: FlagValues, environment: Environment): ClientConnection {
+  if (!client.takesSubscription)
+    throw new UsageError(
+      `${client.name} cannot send the key of a gateway beside its own sign-in; --subscription is for: ` +
+        agentClients.flatMap(one => (one.takesSubscription ? one.name : [])).join(', '),
+    )
+  const key = environment.MODELGATE_API_KEY?.trim()
+  if (!key || !/^[\x21-\x7e]+$/.test(key))
+    throw new UsageError('put a key of the gateway into MODELGATE_API_KEY (POST /key/generate, or the page of keys)')
+  return {
+    url: addressOf(flags, environment),
+    tokenCommand: [],
+    model: text(flags.model),
+    keyBesideSubscription: key,
+  }
+}
+
+function wantedOf(flags: FlagValues, environment: Environment): ClientConnection {
+  const url = addressOf(flags, environment)
   const command = text(flags.command) ?? 'modelgate'
   if (text(flags.command) === undefined && Bun.which(command, { PATH: environment.PATH ?? '' }) === null)
     throw new UsageError(

@@ -69,6 +69,10 @@ const beside: readonly (readonly [key: RegExp, file: Json])[] = [
   [/fallbacks$|_alias$|public_model_groups/, modelsNamed('gpt-4.1-mini', 'small', 'large', 'fast', 'lenient')],
   [/default_in_redis_ttl/, { settings: { cache_params: { type: 'redis' } } }],
   [/sso_user_ids_of/, { general_settings: { sso: [provider('keycloak'), provider('other')] } }],
+  [
+    /forward_client_credentials/,
+    { model_list: [{ model_name: 'own', proxy_params: { model: 'openai/gpt-4.1', api_key: 'a-key' } }] },
+  ],
   [/internal_user.*budget_duration/, { settings: { max_internal_user_budget: 5 } }],
 ]
 
@@ -290,7 +294,7 @@ test('a key whose name sounds secret is one, or is known to be none', () => {
     ...['max_stored_objects_per_key', 'max_stored_mb_per_key', 'secret_file_directories', 'secret_refresh_seconds'],
     'host_credentials_by_api',
     'alert_to_email.key_alerts',
-    ...['extra_spend_tag_headers', 'user_header_name'],
+    ...['extra_spend_tag_headers', 'user_header_name', 'forward_client_credentials'],
   ]
   const sounds = placedKeys
     .filter(({ path, key }) => /key|secret|token|password|credential|header/.test(path.join('.')) && !isSecret(key))

@@ -18,6 +18,7 @@ import {
   unenforcedKeys,
 } from './litellm-keys.ts'
 import { withAffinity } from './litellm-affinity.ts'
+import { withClientCredentials } from './litellm-credentials.ts'
 import { withoutCooldowns } from './litellm-cooldowns.ts'
 import { withRates } from './litellm-rates.ts'
 import { writtenPathOf } from '../reading/reading.ts'
@@ -53,7 +54,8 @@ export function translateNames(value: unknown, reading: Reading): NamedFile {
   const writtenPath = (path: Path): Path => writtenPathOf(written, path)
   const renamed = withOurNames(value, [], { ...reading, written })
   const isPeers = reading.isFile && isOfLiteLlm(value)
-  const rated = isPeers ? withAffinity(withoutCooldowns(withRates(renamed, reading.warnings))) : renamed
+  const known = (given: unknown) => withAffinity(withClientCredentials(withoutCooldowns(given)))
+  const rated = isPeers ? known(withRates(renamed, reading.warnings)) : renamed
   const used = withoutUnused(rated, [], { ...reading, isPeers, writtenPath })
   return { value: used, isPeers, written, writtenPath }
 }

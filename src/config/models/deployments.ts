@@ -7,6 +7,7 @@ import { Secret } from '../../lib/secret.ts'
 import { localModels, similarProvider } from '../../providers/index.ts'
 import { azureIdentity } from './azure-identity.ts'
 import { bedrockOptions } from './bedrock-options.ts'
+import { clientCredentialsOf } from './client-credentials.ts'
 import { shownParams } from './shown-params.ts'
 import { namedModel, readAddress } from '../checks/entry-checks.ts'
 import { identityOf } from './deployment-ids.ts'
@@ -37,16 +38,20 @@ export interface BuildContext {
   readonly dropParams: boolean | undefined
   /** Absent = the default of `settings`. */
   readonly forwardUnknownFields?: boolean | undefined
+  /** The providers whose credentials callers may bring; absent = none. */
+  readonly forwardClientCredentials?: readonly string[] | undefined
   /** Absent = every upstream is reached without a proxy. */
   readonly proxies?: ProxySettings
   readonly origin: Origin
 }
 
+interface Mistake {
+  readonly path: string[]
+  readonly message: string
+}
+
 /** Returns a deployment, or a mistake with its path inside the entry. */
-export function buildDeployment(
-  entry: ModelEntry,
-  context: BuildContext,
-): Deployment | { path: string[]; message: string } {
+export function buildDeployment(entry: ModelEntry, context: BuildContext): Deployment | Mistake {
   const params = entry.proxy_params
   const { provider: providerName, model } = namedModel(params)
   const provider = providerName === undefined ? undefined : context.providers.get(providerName)
@@ -57,16 +62,9 @@ export function buildDeployment(
       path: ['proxy_params'],
       message: noAddress(provider),
     }
-  // AWS credentials in the entry have precedence over an API key of the environment.
-  const signs =
-    provider.name === 'bedrock' &&
-    (params.aws_access_key_id ?? params.aws_secret_access_key ?? params.aws_role_name ?? params.aws_profile_name) !==
-      undefined
-  const variable = signs ? undefined : keyVariable(provider, context.environment)
-  const apiKey = params.api_key ?? (variable === undefined ? undefined : context.environment[variable])
-  if (apiKey === undefined && !provider.keyless && params.api_base === undefined)
-    return { path: ['proxy_params'], message: `no key: give \`api_key\`, or set ${provider.apiKeyEnv.join(' or ')}` }
-  if (apiKey !== undefined && !isKeyText(apiKey)) return { path: ['proxy_params'], message: unusableKey(variable) }
+  const keys = keysOf(params, provider, context, given)
+  if ('message' in keys) return keys
+  const { apiKey, clientCredentials } = keys
   const cloud = ofCloud(provider, params, context.environment, { hasKey: apiKey !== undefined, baseUrl: given })
   if ('message' in cloud) return cloud
   if (entry.model_info?.chat_api === 'responses' && !provider.chatByResponses)
@@ -103,12 +101,37 @@ export function buildDeployment(
     timeouts: timeouts(params, context),
     proxies: context.proxies?.rulesFor(params.proxy),
     ...fieldRules(params, context),
+    ...(clientCredentials && { clientCredentials }),
     ...defaultsOf(params),
     ...(params.guardrails && { guardrails: params.guardrails }),
     ...(params.credential_name !== undefined && { credentialName: params.credential_name }),
     writtenParams: shownParams(params),
     origin: context.origin,
   }
+}
+
+/** The gateway's own key, and whether callers may bring theirs, or a mistake with its path inside the entry. */
+function keysOf(
+  params: ModelEntry['proxy_params'],
+  provider: Provider,
+  { providers, environment, forwardClientCredentials: common }: BuildContext,
+  baseUrl: string,
+): (Pick<Deployment, 'clientCredentials'> & { readonly apiKey: string | undefined }) | Mistake {
+  // AWS credentials in the entry have precedence over an API key of the environment.
+  const signs =
+    provider.name === 'bedrock' &&
+    (params.aws_access_key_id ?? params.aws_secret_access_key ?? params.aws_role_name ?? params.aws_profile_name) !==
+      undefined
+  const variable = signs ? undefined : keyVariable(provider, environment)
+  const apiKey = params.api_key ?? (variable === undefined ? undefined : environment[variable])
+  const isKnown = (name: string): boolean => providers.has(name)
+  const own = clientCredentialsOf(params, { provider, common, isKnown, baseUrl, hasKey: apiKey !== undefined })
+  if ('message' in own) return own
+  const isNeeded = !provider.keyless && params.api_base === undefined && own.clientCredentials === undefined
+  if (apiKey === undefined && isNeeded)
+    return { path: ['proxy_params'], message: `no key: give \`api_key\`, or set ${provider.apiKeyEnv.join(' or ')}` }
+  if (apiKey !== undefined && !isKeyText(apiKey)) return { path: ['proxy_params'], message: unusableKey(variable) }
+  return { apiKey, ...own }
 }
 
 /** Address, options and identity of a provider that is a cloud, or a mistake with its path inside the entry. */

@@ -81,9 +81,20 @@ const defaultFieldKeys = settingKeys('routing', {
   },
 })
 
+const vendorNames = () => z.array(text()).max(100)
+
 /** Keys of `proxy_params`. */
 export const modelFieldKeys = {
   ...settingKeys('routing', {
+    forward_client_credentials: {
+      type: vendorNames,
+      description:
+        'The providers whose credentials callers may bring for this model: one that sends the key of the gateway in ' +
+        '`x-proxy-api-key` or `x-litellm-api-key`, and beside it a token or key of the provider of this model, is ' +
+        'served with theirs, at their cost. Without a key of its own the model is served in no other way.',
+      example: ['anthropic'],
+      group: 'providers',
+    },
     drop_params: { ...dropParams, example: false },
     allowed_fields: {
       type: () => z.array(text()),
@@ -114,6 +125,14 @@ export const fieldKeys = settingKeys('routing', {
     description: 'Headers of calls that become tags of them, as `NAME: VALUE` with the name in lower case.',
     example: ['x-openwebui-user-email'],
     group: 'general',
+  },
+  forward_client_credentials: {
+    type: vendorNames,
+    description:
+      'The providers whose credentials callers may bring for models at the own address of the provider, where the ' +
+      'model says nothing else.',
+    example: ['anthropic', 'openai'],
+    group: 'providers',
   },
   drop_params: { ...dropParams, example: true },
   forward_unknown_fields: {

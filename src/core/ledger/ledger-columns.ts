@@ -12,7 +12,6 @@ import type { BudgetCharge } from '../tenancy/budget-charge.ts'
 import { bigintText } from '../../lib/text.ts'
 import { outcomeText } from '../guardrails.ts'
 import { attemptListOf, errorMessageOf } from './attempt-list.ts'
-import { sessionIdOf } from './session-id.ts'
 import type { Served, Usage } from '../usage/usage.ts'
 
 /**
@@ -325,6 +324,18 @@ const occasionalColumns = {
   attempt_list: jsonOrNull(
     'The attempts of a call that failed or needed more than one, as a list in JSON; null = there is nothing to tell.',
     attemptListOf,
+    { since: 2 },
+  ),
+  paid_by: textOrNull(
+    "Who pays the vendor, where it is not the gateway's operator alone: `caller` = it was sent with the caller's own " +
+      'credentials, `both` = a part of it; null = the operator.',
+    ({ callersCost }) => callersCost && (callersCost.isAll ? 'caller' : 'both'),
+    { values: ['caller', 'both'], since: 2 },
+  ),
+  caller_cost_nano_usd: decimalOrNull(
+    "What the part that the caller pays for would cost at the vendor's prices, in nano-dollars; it is in no other " +
+      'cost, and no budget is charged for it; null = there is none, or its price is not known.',
+    ({ callersCost }) => callersCost && decimal(callersCost.nanoUsd),
     { since: 2 },
   ),
 }

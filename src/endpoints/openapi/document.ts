@@ -56,11 +56,12 @@ const securitySchemes = {
   xApiKey: keyHeader('x-api-key'),
   apiKey: keyHeader('api-key'),
   xLitellmApiKey: keyHeader('x-litellm-api-key'),
+  xProxyApiKey: keyHeader('x-proxy-api-key'),
   xGoogApiKey: keyHeader('x-goog-api-key'),
   keyParameter: { type: 'apiKey', in: 'query', name: 'key' },
 }
 
-const keyHeaders = ['bearer', 'xApiKey', 'apiKey', 'xGoogApiKey', 'xLitellmApiKey'] as const
+const keyHeaders = ['bearer', 'xApiKey', 'apiKey', 'xGoogApiKey', 'xLitellmApiKey', 'xProxyApiKey'] as const
 
 /** What the document says of the gateway that serves it. */
 export interface DocumentOptions {

@@ -1,6 +1,7 @@
 /** Sends an attempt to its upstream: checked, authorized, or answered by the program itself. */
 import type { CloudCredentials } from '../../clouds/cloud-credentials.ts'
 import type { Call, RunningCall } from '../../core/call.ts'
+import { credentialFor, withCredential } from '../../core/client-credential.ts'
 import type { Deployment, Timeouts } from '../../core/deployment.ts'
 import type { Transport, UpstreamExchange, UpstreamRequest } from '../../core/transport.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -67,14 +68,15 @@ export class AttemptSender {
     const { provider } = target
     call.attempt!.body = attempt.body
     if (provider.answer) return inProcessExchange(answerInProcess(provider.answer, attempt, call))
+    const own = credentialFor(call, deployment)
     const request: UpstreamRequest = {
       method: 'POST',
-      head: attempt.head,
+      head: own ? withCredential(attempt.head, own) : attempt.head,
       body: attempt.body,
       timeouts: call.stream ? { ...timeouts, firstByteMs: timeouts.firstEventMs } : timeouts,
       proxies: deployment.proxies,
     }
-    if (!provider.authorize) return this.#parts.transport.send(request)
+    if (own || !provider.authorize) return this.#parts.transport.send(request)
     return deferredExchange(
       authorized(request, deployment, provider.authorize, this.#parts).then(proven =>
         this.#parts.transport.send(proven),

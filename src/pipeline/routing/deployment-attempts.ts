@@ -1,6 +1,7 @@
 /** One attempt at one deployment, from its limits to its answer, and what is counted of it. */
 import type { CloudCredentials } from '../../clouds/cloud-credentials.ts'
 import type { Call, RunningCall } from '../../core/call.ts'
+import { credentialFor } from '../../core/client-credential.ts'
 import type { Deployment, DeploymentRateLimits } from '../../core/deployment.ts'
 import type { Reply } from '../../core/answer.ts'
 import { GatewayError, toGatewayError } from '../../core/errors.ts'
@@ -24,7 +25,14 @@ import type { DeploymentLimits } from './deployment-limits.ts'
 import type { DeploymentStats } from './deployment-stats.ts'
 import type { SessionPins } from './session-pins.ts'
 import type { ReplyReceiver } from '../reply-receiver.ts'
-import { blamesDeployment, errorInstead, judged, readFault } from '../upstream/upstream-fault.ts'
+import {
+  blamesDeployment,
+  callersFault,
+  errorInstead,
+  isOfAccount,
+  judged,
+  readFault,
+} from '../upstream/upstream-fault.ts'
 import { openStream } from '../lanes/stream-reply.ts'
 import type { NotesOfUpstreams } from './upstream-notes.ts'
 import { isSuccess, recordUnusableAnswer, recordUsage } from '../settlement/usage.ts'
@@ -98,7 +106,8 @@ export class DeploymentAttempts implements AttemptListener {
 
   #send(control: CallControl, deployment: Deployment, receiver: ReplyReceiver): void {
     const { call } = control
-    const record = (call.attempt = new AttemptRecord(deployment, call.progress.model))
+    const isCallers = credentialFor(call, deployment) !== undefined
+    const record = (call.attempt = new AttemptRecord(deployment, call.progress.model, isCallers))
     call.progress.attempts++
     control.attempting = this
     this.#cooldowns.begin(deployment, control)
@@ -126,7 +135,8 @@ export class DeploymentAttempts implements AttemptListener {
     const { response, deployment, attempt } = arrived
     const record = control.call.attempt!
     record.status = response.status
-    this.#notes.answered(deployment, response)
+    // What is left at the caller's account says nothing of the gateway's.
+    if (!record.isCallers) this.#notes.answered(deployment, response)
     const { tierHeader } = deployment.target.provider
     if (tierHeader !== undefined) record.answeredTier = response.header(tierHeader)
     if (!isSuccess(response.status)) return this.#fault(arrived, receiver)
@@ -238,7 +248,7 @@ export class DeploymentAttempts implements AttemptListener {
     if (!deployment) return
     this.#used(control, call)
     if (outcome === 'success') this.#cooldowns.completed(deployment, control)
-    else if (outcome === 'upstream_cut' && error && blamesDeployment(error)) {
+    else if (outcome === 'upstream_cut' && error && blamesDeployment(error) && !isCallersFault(call, error)) {
       this.#cooldowns.failed(deployment, control, { error, settings: call.models.settings.router, cut: true })
       this.#notes.failed(deployment, error)
     } else this.#cooldowns.released(deployment, control)
@@ -255,7 +265,9 @@ export class DeploymentAttempts implements AttemptListener {
     const { body: sent, status = 0 } = call.attempt ?? {}
     const endedMs = this.#parts.clock.monotonicMs()
     control.failed(endedMs)
-    const error = judged(thrown instanceof Unsuitable ? thrown.error : thrown, deployment, sent)
+    const own = credentialFor(call, deployment)
+    const fault = judged(thrown instanceof Unsuitable ? thrown.error : thrown, deployment, sent)
+    const error = own ? callersFault(fault, own) : fault
     if (!(thrown instanceof Unsuitable)) {
       const { attempts: number, sentMs } = call.progress
       const failed = { number, deployment, status, error, sentMs, endedMs }
@@ -268,7 +280,7 @@ export class DeploymentAttempts implements AttemptListener {
     // A short timeout of one client must not cool the deployment down for all others.
     const ownTimeout = error.kind === 'upstream-timeout' && call.overrides.timeoutMs !== undefined
     if (this.#isRequests(control, deployment, error)) this.#cooldowns.released(deployment, control)
-    else if (blamesDeployment(error) && !ownTimeout) {
+    else if (blamesDeployment(error) && !ownTimeout && !(own && isOfAccount(error))) {
       this.#cooldowns.failed(deployment, control, { error, settings: call.models.settings.router })
       error.retryAfterMs = this.#cooldowns.waitMs(deployment, error)
       this.#notes.failed(deployment, error)
@@ -298,6 +310,9 @@ export class DeploymentAttempts implements AttemptListener {
     this.#parts.countAttempt?.(deployment, error)
   }
 }
+
+const isCallersFault = ({ attempt }: Call, error: GatewayError): boolean =>
+  attempt?.isCallers === true && isOfAccount(error)
 
 interface UpstreamAnswer {
   readonly attempt: PlannedAttempt

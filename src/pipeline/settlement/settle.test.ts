@@ -92,6 +92,7 @@ describe('the cost of a call', () => {
       priceTerms: '',
       costNanoUsd: 37n,
       costSource: 'prices',
+      callersCost: undefined,
       usedByModel: undefined,
       batchEnd: undefined,
       charge: undefined,
@@ -238,6 +239,7 @@ describe('the end of a batch', () => {
       costNanoUsd: 11n,
       priceTerms: '500000,0,0',
       costSource: 'prices',
+      callersCost: undefined,
     })
     expect(settlement.call).toMatchObject({ id: 'b-1', model: 'm', tags: ['night'], progress: { attempts: 1 } })
     expect(settlement.call.announcedBytes).toBe(0)

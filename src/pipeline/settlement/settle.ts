@@ -63,6 +63,7 @@ export function settler(parts: SettleParts): Settle {
       priceTerms: charged.priceTerms,
       costNanoUsd: charged.nanoUsd,
       costSource: source,
+      callersCost: call.clientCredential && callersCostOf(parts, owed, times),
       usedByModel: call.taken.byModel ? usedByModel(parts, call, times, charged.nanoUsd) : undefined,
       batchEnd: undefined,
       charge: undefined,
@@ -80,7 +81,8 @@ interface Charged {
 
 /** What the caller is charged for what the vendor charges. An answer without an upstream has no terms. */
 function chargedFor(call: Call, listNanoUsd: bigint | null): Charged {
-  const terms = listNanoUsd === null || call.progress.attempts === 0 ? [] : termsOf(call)
+  const isCallers = call.clientCredential !== undefined && call.owed.every(one => one.isCallers)
+  const terms = listNanoUsd === null || call.progress.attempts === 0 || isCallers ? [] : termsOf(call)
   if (listNanoUsd === null || terms.length === 0) return { nanoUsd: listNanoUsd, priceTerms: '' }
   return { nanoUsd: costUnder(terms, listNanoUsd), priceTerms: termsText(terms) }
 }
@@ -91,11 +93,30 @@ function report({ policies }: SettleParts, call: RunningCall, settlement: Settle
   for (const policy of policies.settled) policy.settled(settlement)
 }
 
-function requestCostOf(parts: SettleParts, { usage, deployment }: Attempt, times: RequestTimes): RequestCost {
+function requestCostOf(parts: SettleParts, attempt: Attempt, times: RequestTimes): RequestCost {
+  const { usage, deployment, isCallers } = attempt
+  if (isCallers) return freeCost
   if (!usage || !deployment) return unknownCost
   const cost = requestCost(usage, deployment, times, parts.listedPrices)
   if (cost.nanoUsd === null && usesAnything(usage)) parts.reportUnpriced(usage, deployment)
   return cost
+}
+
+/** What the vendors charge the caller, as far as their prices are known. */
+function callersCostOf(
+  parts: SettleParts,
+  owed: readonly Attempt[],
+  { atMs, endedAtMs }: RequestTimes,
+): Settlement['callersCost'] {
+  const own = owed.filter(one => one.isCallers)
+  if (own.length === 0) return undefined
+  let nanoUsd: bigint | null = 0n
+  for (const { usage, deployment } of own) {
+    const cost: bigint | null =
+      usage && deployment ? requestCost(usage, deployment, { atMs, endedAtMs }, parts.listedPrices).nanoUsd : null
+    nanoUsd = cost === null || nanoUsd === null ? null : nanoUsd + cost
+  }
+  return { nanoUsd, isAll: own.length === owed.length }
 }
 
 /** Every request at the prices of its own deployment; null = one of them has no known price or usage. */
@@ -188,6 +209,7 @@ export function createSettleEnded(parts: SettleParts): (ended: EndedCall) => voi
       priceTerms: charged.priceTerms,
       costNanoUsd: charged.nanoUsd,
       costSource: costNanoUsd === null ? 'none' : 'prices',
+      callersCost: undefined,
       usedByModel: undefined,
       batchEnd: { ...ended.batch, costs: chargedCosts(call, charged, ended.batch.costs) },
       charge: undefined,

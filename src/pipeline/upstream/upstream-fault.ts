@@ -1,4 +1,5 @@
 /** The errors of upstreams, as the client and the router see them. */
+import type { ClientCredential } from '../../core/client-credential.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { classify, frameworkError, namedError } from '../../core/dialects/classify.ts'
 import type { UpstreamError } from '../../core/dialects/classify.ts'
@@ -154,6 +155,32 @@ function deploymentFault(error: GatewayError, deployment: Deployment): GatewayEr
 
 /** OpenAI's 429 for one request above the tokens of a minute: others still fit, and another account may take it. */
 const requestTooLarge = /^request too large/i
+
+/** true = it is about an account at the vendor: its credentials, its credit, its limits. */
+export function isOfAccount({ kind }: GatewayError): boolean {
+  return kind === 'upstream-credentials' || kind === 'upstream-rate-limited' || kind === 'unauthenticated'
+}
+
+/**
+ * The failure of a request with the caller's own credential, of which it shows nothing. A vendor that refuses this one
+ * is the caller's to settle: programs renew their tokens at a 401.
+ */
+export function callersFault(error: GatewayError, { value, vendor }: ClientCredential): GatewayError {
+  const secret = value.reveal().replace(/^bearer\s+/i, '')
+  const shows = (text: string): boolean => secret !== '' && text.includes(secret)
+  const message = shows(error.message) ? error.message.replaceAll(secret, '[redacted]') : error.message
+  const { code, param, retryAfterMs } = error
+  const options = { code, param: param ?? undefined, retryAfterMs }
+  if (error.kind === 'upstream-credentials') {
+    const status = (error.cause as { status?: unknown } | undefined)?.status
+    return new GatewayError('unauthenticated', `${vendor} refused your own credentials: ${message}`, {
+      ...options,
+      status: status === 402 || status === 403 ? status : undefined,
+    })
+  }
+  if (!shows(JSON.stringify([error.message, error.cause]) ?? '')) return error
+  return new GatewayError(error.kind, message, { ...options, status: error.status }).withUsage(error.usage)
+}
 
 /** true = the failure is the deployment's, not the request's: it counts towards a cooldown. */
 export function blamesDeployment({ kind, message }: GatewayError): boolean {

@@ -4,6 +4,7 @@ import { costNanoUsd } from '../../pricing/cost.ts'
 import type { BudgetReservation, BudgetScopes } from '../../core/tenancy/budget-charge.ts'
 import type { BudgetSettings } from '../../core/tenancy/budgets.ts'
 import type { Call } from '../../core/call.ts'
+import { credentialFor } from '../../core/client-credential.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Limiter, LimitScope, LimitReservation, LimitVerdict } from '../../core/tenancy/limits.ts'
@@ -177,7 +178,7 @@ function deploymentsOf({
 
 /** The bound is not known: a price is missing, or the request does not say how much it asks for. */
 function unknownAmount(call: Call, { unknownPrice, reserveNanoUsd }: BudgetSettings): number {
-  const unpriced = deploymentsOf(call).find(one => one.prices === null)
+  const unpriced = deploymentsOf(call).find(one => one.prices === null && !credentialFor(call, one))
   if (unpriced === undefined || unknownPrice === 'reserve') return reserveNanoUsd
   if (unknownPrice === 'allow') return leastNanoUsd
   throw new GatewayError(
@@ -209,8 +210,8 @@ export function reserveAttempt(limiter: Limiter, call: Call): boolean | Promise<
 /** What earlier requests may be billed, to one model or to all. */
 function owedFor({ owed, startedAtMs }: Call, { boundNanoUsd }: BudgetReservation, model?: string): number {
   let sum = 0
-  for (const { usage, deployment, model: sentModel } of owed) {
-    if (model !== undefined && sentModel !== model) continue
+  for (const { usage, deployment, isCallers, model: sentModel } of owed) {
+    if (isCallers || (model !== undefined && sentModel !== model)) continue
     const cost = usage && deployment ? costNanoUsd(usage, deployment.prices, { atMs: startedAtMs }) : null
     sum += nanoUsdOf(cost) ?? boundNanoUsd
   }

@@ -61,6 +61,8 @@ function countResult(body: unknown): TokenCount {
   return { inputTokens, usage: { inputTokens: 0, outputTokens: 0 } }
 }
 
+const noWords: Readonly<Record<string, string>> = {}
+
 /**
  * `anthropic/...`: calls in its own dialect are forwarded, also to its token counter; all others are translated.
  * `anthropic_version` and `anthropic_beta` of the configuration become headers.
@@ -71,6 +73,14 @@ export const anthropic: Provider = {
   defaultBaseUrl: 'https://api.anthropic.com/v1',
   apiKeyEnv: ['ANTHROPIC_API_KEY'],
   ownNames: /^claude-/,
+  callersCredentials: {
+    form: /^sk-ant-/,
+    header: 'x-api-key',
+    dialects: ['anthropic-messages', 'anthropic-count-tokens'],
+    besideHeaders: ['user-agent', 'x-app'],
+    // Tokens of subscribers are taken only where this is asked for (Claude Code 2.1.330 asks in every call).
+    demanded: text => (text.startsWith('sk-ant-oat') ? { 'anthropic-beta': 'oauth-2025-04-20' } : noWords),
+  },
   speaks: { 'anthropic-messages': messagesHead, 'anthropic-count-tokens': countHead },
   rules: claudeFieldRules,
   takesFormatBesideTools: ({ model }) => claudeRule(model).outputSchema,

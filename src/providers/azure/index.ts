@@ -45,6 +45,7 @@ const embeddingsHead = at('openai-embeddings')
 export const azure: Provider = {
   name: 'azure',
   apiKeyEnv: ['AZURE_API_KEY', 'AZURE_OPENAI_API_KEY'],
+  callersCredentials: { header: 'api-key' },
   // Azure's content-filter results in answers are forwarded unchanged.
   speaks: {
     'openai-chat': chatHead,

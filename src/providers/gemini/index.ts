@@ -53,6 +53,7 @@ export const gemini: Provider = {
   defaultBaseUrl: 'https://generativelanguage.googleapis.com/v1beta',
   apiKeyEnv: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
   ownNames: /^gemini-/,
+  callersCredentials: { form: /^AIza/, header: 'x-goog-api-key', dialects: ['gemini-generate', 'gemini-count-tokens'] },
   // ai.google.dev, "Priority inference" (2026-11): what is above the limits of a tier is served by the standard one.
   tierHeader: 'x-gemini-service-tier',
   speaks: {

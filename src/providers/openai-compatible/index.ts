@@ -42,6 +42,7 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
     ...(row.baseUrl !== undefined && { defaultBaseUrl: row.baseUrl }),
     apiKeyEnv: row.apiKeyEnv,
     ...(row.ownNames && { ownNames: row.ownNames }),
+    ...(row.callersCredentials && { callersCredentials: row.callersCredentials }),
     ...(row.keyless && { keyless: true }),
     speaks: Object.fromEntries(forwardedDialects(row).map(dialect => [dialect, headMaker(dialect)])),
     ...(!row.moderations && {

@@ -1,3 +1,5 @@
+import type { CallersCredentials } from '../../core/provider.ts'
+
 /** How a host's format differs in all of its dialects; what it refuses of chats is in `rules/hosts.ts`. */
 export interface HostQuirks {
   /** Top-level fields this host refuses: removed and reported as dropped. */
@@ -18,6 +20,8 @@ export interface CompatibleRow {
   readonly apiKeyEnv: readonly string[]
   /** As `Provider.ownNames`. */
   readonly ownNames?: RegExp
+  /** As `Provider.callersCredentials`. */
+  readonly callersCredentials?: CallersCredentials
   /** true = a self-hosted server that needs no key. */
   readonly keyless?: boolean
   /** false = has no chat, only embeddings or reranking. */
