@@ -39,6 +39,7 @@ import type { AuthClass } from './policy.ts'
 import type { Client, HttpRequest } from './request.ts'
 import type { LoginService, PasswordStore, SessionStore, SignInService } from './sign-in/sign-in.ts'
 import type { TenancyStore, TenantDirectory } from './tenancy/tenancy-store.ts'
+import type { ToolGateway } from './tools.ts'
 import type { UpstreamNotes } from './upstream-notes.ts'
 import type { Usage } from './usage/usage.ts'
 
@@ -202,6 +203,8 @@ export interface Services {
   /** What calls have shown of the upstreams, in this process. */
   readonly upstreams: UpstreamNotes
   readonly guardrails: GuardrailTrials
+  /** Absent = no tool server can be configured. */
+  readonly tools?: ToolGateway
   readonly fileCalls: FileCalls
   readonly detached: DetachedRuns
   readonly runWatch: RunWatch

@@ -14,6 +14,8 @@ export const faults = {
   'model-forbidden': final(403, 'permission_error', 'model_not_allowed', 'PermissionDeniedError'),
   /** Every deployment of the model is switched off; its fallbacks are not. */
   'model-blocked': elsewhere(403, 'permission_error', 'model_blocked', 'PermissionDeniedError'),
+  /** A tool, or a tool server, that the caller may not use, or that is not there: the caller does not learn which. */
+  'tool-forbidden': final(403, 'permission_error', 'tool_not_allowed', 'PermissionDeniedError'),
   'not-found': final(404, 'invalid_request_error', 'not_found', 'NotFoundError'),
   'model-not-found': final(404, 'invalid_request_error', 'model_not_found', 'NotFoundError'),
   'method-not-allowed': final(405, 'invalid_request_error', 'method_not_allowed', 'MethodNotAllowedError'),
