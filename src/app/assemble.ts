@@ -49,6 +49,8 @@ import { createMetrics } from '../telemetry/prometheus.ts'
 import { CachedExposition } from '../telemetry/cached-exposition.ts'
 import { mergeExpositions } from '../telemetry/merged-exposition.ts'
 import type { SharedCooldown, WorkerLink } from '../core/workers.ts'
+import { startTracing } from '../telemetry/otel/tracing.ts'
+import type { Tracing } from '../telemetry/otel/tracing.ts'
 import { unpricedModels } from '../telemetry/unpriced-models.ts'
 import { clientDialects } from './answer-cache.ts'
 import { createAlertDelivery } from './alert-delivery.ts'
@@ -91,12 +93,13 @@ export function assemble(assembling: AssemblyParts) {
   const timers = new TimerWheel(tickClock)
   const models = modelsOf(source)
   const current = { models, settings: models.settings }
-  const metrics = assembleMetrics(assembling, { transport, cooling: () => calls.router.coolingDown() })
+  const tracing = startTracing(current.settings.openTelemetry, { version: packageJson.version, clock, logger })
+  const metrics = assembleMetrics(assembling, { transport, tracing, cooling: () => calls.router.coolingDown() })
   const exposition = new CachedExposition(() => metrics.text(), clock)
   const { worker } = assembling.options
   worker?.serveMetrics(() => Buffer.from(exposition.bytes()).toString())
   const tokenizer = new Tokenizer()
-  const calls = assembleCalls(assembling, { transport, timers, current, metrics, tokenizer })
+  const calls = assembleCalls(assembling, { transport, timers, current, metrics, tokenizer, tracing })
   const { mailer, ...alerts } = assembleAlerts(assembling, { transport, current, router: calls.router })
   const signIn = signInServices({ store, current, transport, timers, logger, countRefusal: metrics.authFailure })
   worker?.onCooled(cooldown => calls.router.noteCooldown(cooldown, current.settings.deployments))
@@ -134,6 +137,7 @@ export function assemble(assembling: AssemblyParts) {
     transport,
     detached,
     tokenizer,
+    tracing,
     signIn,
     timers,
     router,
@@ -263,7 +267,7 @@ type Transport = ReturnType<typeof createHttp1Transport>
 
 function assembleMetrics(
   { options, store, logger, clients }: AssemblyParts,
-  { transport, cooling }: { transport: Transport; cooling: () => readonly Deployment[] },
+  { transport, tracing, cooling }: { transport: Transport; tracing: Tracing; cooling: () => readonly Deployment[] },
 ): ReturnType<typeof createMetrics> {
   return createMetrics({
     upstreamConnections: () => transport.connections(),
@@ -277,6 +281,7 @@ function assembleMetrics(
     redis: options.worker?.hasOwnStore ? undefined : store.redis,
     cacheCounts: () => store.answerCache.answers.counts(),
     bodyCounts: () => store.bodies.counts(),
+    otlpCounts: () => tracing.counts(),
   })
 }
 
@@ -286,15 +291,20 @@ interface CallParts {
   readonly metrics: ReturnType<typeof createMetrics>
   readonly current: CurrentConfiguration
   readonly tokenizer: Tokenizer
+  readonly tracing: Tracing
 }
 
 /** The policies around those that are always there. */
 function recordedAndOwn(
   { bodies: sink }: Store,
   { policies: own = [] }: ServeOptions,
+  { bodies: listener }: Tracing,
 ): { readonly storedBodies: Policy; readonly own: readonly Policy[] } {
   const answersChangeLater = own.some(policy => policy.answer || policy.answerTexts)
-  return { storedBodies: storeBodies({ sink, dialects: clientDialects, chatBodyOf, answersChangeLater }), own }
+  return {
+    storedBodies: storeBodies({ sink, listener, dialects: clientDialects, chatBodyOf, answersChangeLater }),
+    own,
+  }
 }
 
 function limitsOver({ tenants, sharedClock, limits: { limiter, spendWriter } }: Store, current: CurrentConfiguration) {
@@ -318,7 +328,7 @@ function guardrailsOver(
 /** Policies, router and settlement. */
 function assembleCalls(
   { options, store, logger }: AssemblyParts,
-  { transport, timers, metrics, current, tokenizer }: CallParts,
+  { transport, timers, metrics, current, tokenizer, tracing }: CallParts,
 ) {
   const uploadDirectory = join(options.dataDirectory, 'uploads')
   const upstreams = { transport, clock, credentials: cloudCredentials({ transport, clock, logger }) }
@@ -337,7 +347,8 @@ function assembleCalls(
     fileCalls,
     tokenizer,
     guardrails: guardrails.policies(),
-    ...recordedAndOwn(store, options),
+    ...recordedAndOwn(store, options, tracing),
+    tracing: tracing.policies,
     cache: store.answerCache.answers,
     refused: createRefusalReporter(timers, logger, metrics.authFailure),
     providers: () => providers.values(),

@@ -165,6 +165,7 @@ async function serveStore(serving: ServerParts): Promise<RunningServer> {
         () => parts.detached.stop(),
         () => parts.tokenizer.stop(),
         () => parts.signIn.flush(),
+        () => parts.tracing.stop(),
         () => parts.transport.close(),
         () => store.close(),
         () => lock.release(),

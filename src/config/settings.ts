@@ -41,6 +41,7 @@ import { limitSettingsOf } from './sections/limits.ts'
 import { madeByApiSettingsOf } from './sections/made-by-api.ts'
 import { publicModelsOf } from './sections/model-hub.ts'
 import { newKeysOf, userSettingsOf } from './sections/new-keys.ts'
+import { openTelemetryOf, openTelemetryProblem } from './sections/open-telemetry.ts'
 import { readPriceTerms } from './sections/price-terms.ts'
 import { requestSettingsOf } from './sections/request-fields.ts'
 import { cooldownSecondsMax, filledRouter, retriesGranted, routerSettingsOf } from './sections/router.ts'
@@ -129,6 +130,9 @@ function buildAll(input: SettingsInput): SettingsReading {
   useOperatorList(prices.list)
   if (prices.mistake !== undefined) mistakes.push(mistakeAt(reading, ['prices', 'source'], prices.mistake))
   if (prices.warning !== undefined) warnings.push(mistakeAt(reading, ['prices', 'source'], prices.warning))
+  const openTelemetry = openTelemetryOf(config.general_settings ?? {}, environment)
+  const unusable = openTelemetryProblem(openTelemetry)
+  if (unusable !== undefined) mistakes.push(unusable)
   const built = buildDeployments(config, reading, { input: { ...input, environment }, mistakes, warnings, proxies })
   const deployments = [...built.entries.values(), ...built.others]
   const names = nameFindings(config, reading, built)
@@ -155,6 +159,7 @@ function buildAll(input: SettingsInput): SettingsReading {
     identity: identity.settings,
     publicModels: publicModelsOf(config.settings ?? {}, reading),
     file: input.file,
+    openTelemetry,
     warnings,
   })
   const settings = guardrails.length > 0 ? { ...own, guardrails } : own
@@ -195,13 +200,14 @@ interface SettingsParts {
   readonly signIn: Settings['signIn']
   readonly identity: Settings['identity']
   readonly publicModels: Settings['publicModels']
+  readonly openTelemetry: Settings['openTelemetry']
   readonly file: string | undefined
   readonly warnings: readonly string[]
 }
 
 function settingsOf(
   config: Config,
-  { deployments, missing, signIn, identity, publicModels, file, warnings }: SettingsParts,
+  { deployments, missing, signIn, identity, publicModels, openTelemetry, file, warnings }: SettingsParts,
 ): Settings {
   const { settings: common = {}, general_settings: general = {} } = config
   const aliases = modelAliasesOf(config)
@@ -229,6 +235,7 @@ function settingsOf(
     priceListVersion: priceListVersion(),
     priceTerms: readPriceTerms(common),
     usageExport: usageExportOf(general),
+    openTelemetry,
     ledgerRetention: ledgerRetentionOf(general),
     bodies: bodySettingsOf(general, common),
     cache: cacheSettingsOf(common),
@@ -296,6 +303,7 @@ function buildDeployments(
     dropParams: common.drop_params,
     forwardUnknownFields: common.forward_unknown_fields,
     forwardClientCredentials: common.forward_client_credentials,
+    forwardTraceparent: common.forward_traceparent,
     proxies,
   }
   const list = new ListedDeployments(reading, text => void warnings.push(text))

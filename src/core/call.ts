@@ -25,6 +25,7 @@ import type { RequestOverrides } from './overrides.ts'
 import type { ModelDirectory } from './model-directory.ts'
 import type { CostSource } from './usage/request-cost.ts'
 import type { Client, RequestBody, RequestHeaders } from './request.ts'
+import type { CallTrace } from './trace.ts'
 import type { BodyPiece } from './transport.ts'
 import type { Upload } from './upload.ts'
 import type { Usage, UsageSource } from './usage/usage.ts'
@@ -249,6 +250,8 @@ export interface Call extends ReceivedCall {
   readonly affinity: SessionAffinity | null | undefined
   /** What it came to; undefined = it has not ended yet. */
   readonly settlement: Settlement | undefined
+  /** What is noted for its spans; undefined = no collector is told of calls. */
+  readonly trace: CallTrace | undefined
   /**
    * The request in hub types, with all changes so far: decoded once, on the first call of this method. Not before the
    * policy that checks the fields. Throws GatewayError for problems that only decoding finds.
@@ -281,7 +284,7 @@ export interface Call extends ReceivedCall {
 }
 
 type Writable<Part> = { -readonly [Name in keyof Part]: Part[Name] }
-type FoundByPolicies = Exclude<keyof ReceivedCall, 'client' | 'edits' | 'measuredInput'>
+type FoundByPolicies = Exclude<keyof ReceivedCall, 'client' | 'edits' | 'measuredInput'> | 'trace'
 
 /** A call that is being admitted: policies set what they find out about it. */
 export type CallInAdmission = Omit<Call, FoundByPolicies> & Writable<Pick<Call, FoundByPolicies>>
@@ -295,6 +298,7 @@ export interface RunningCall extends Call {
   failedAttempts: readonly FailedAttempt[] | undefined
   affinity: SessionAffinity | null | undefined
   settlement: Settlement | undefined
+  trace: CallTrace | undefined
   /** Frees the memory of a body that the call kept when it continued in the background. */
   releaseBody?: (() => void) | undefined
 }
@@ -366,6 +370,11 @@ export interface Attempt {
   isSent: boolean
   /** Of its answer; 0 = none has begun. */
   status: number
+  /** When it was sent, and when it failed or its answer began, on the monotonic clock; 0 = neither has been. */
+  sentMs: number
+  answeredMs: number
+  /** The span that its upstream is told of; empty = it is told of none of ours. */
+  spanId: string
   /** The service tier that the head of its answer names; undefined = none. */
   answeredTier: string | undefined
   /** The upstream's name of the model that answered; undefined = not read. */

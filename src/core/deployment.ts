@@ -152,6 +152,8 @@ export interface Deployment {
   readonly allowedFields: ReadonlySet<string>
   /** false = of the fields that a dialect does not know only `allowedFields` pass. */
   readonly forwardsUnknownFields: boolean
+  /** The upstream is told in which trace a call is; absent = it is not. */
+  readonly forwardsTrace?: boolean
   /** Fields for calls that have none of their own; absent = none. */
   readonly fieldDefaults?: FieldDefaults | undefined
   /** What `/model/info` shows: `model_info` of the configuration, completed by the catalogue. */

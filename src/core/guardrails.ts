@@ -43,6 +43,8 @@ export class GuardrailOutcome {
   readonly found = new Map<string, number>()
   /** Milliseconds that the call waited for a service; 0 = it asks none. */
   waitedMs = 0
+  /** When its service was first asked, on the monotonic clock; 0 = it was not. */
+  askedMs = 0
 
   constructor(name: string) {
     this.name = name

@@ -1,6 +1,6 @@
 /** The contract of a rule that every request or call passes. The order of all of them: `policies/index.ts`. */
 import type { Reply } from './answer.ts'
-import type { Call, CallInAdmission, Settlement } from './call.ts'
+import type { Attempt, Call, CallInAdmission, Settlement } from './call.ts'
 import type { Caller } from './caller.ts'
 import type { ChatEvent } from './hub/chat.ts'
 import type { Deployment } from './deployment.ts'
@@ -51,6 +51,8 @@ export interface RequestPolicy {
 /** How one attempt at a deployment ended; `error` is undefined when it began an answer. */
 export interface AttemptEnd {
   readonly deployment: Deployment
+  /** The last request that was made in it. */
+  readonly attempt: Readonly<Attempt>
   readonly error: GatewayError | undefined
 }
 

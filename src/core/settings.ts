@@ -1,4 +1,5 @@
 /** Frozen settings. A reload makes a new object; open calls keep theirs. */
+import type { OpenTelemetrySettings } from './open-telemetry.ts'
 import type { CacheSettings } from './cache/cache-settings.ts'
 import type { AgentSettings } from './agents.ts'
 import type { BodySettings } from './ledger/stored-bodies.ts'
@@ -76,6 +77,8 @@ export interface Settings {
   readonly bodies: BodySettings
   /** null = usage is not sent to other systems. */
   readonly usageExport: UsageExportSettings | null
+  /** null = no collector is told of calls. As of the start: a reload does not change it. */
+  readonly openTelemetry: OpenTelemetrySettings | null
   /** How coding agents sign in, and which settings they get. */
   readonly agents: AgentSettings
   /** Of the built-in price list: kept in each row whose cost was computed. */

@@ -139,9 +139,11 @@ export class GuardedCall {
     const answer = check.judge!(subject, this.#asking(settings))
     if (!(answer instanceof Promise)) return answer
     const beganMs = this.#parts.nowMs()
+    const outcome = this.#outcomes.get(settings.name)!
+    if (outcome.askedMs === 0) outcome.askedMs = beganMs
     return answer
       .catch(thrown => this.#unanswered(settings, toGatewayError(thrown)))
-      .finally(() => (this.#outcomes.get(settings.name)!.waitedMs += this.#parts.nowMs() - beganMs))
+      .finally(() => (outcome.waitedMs += this.#parts.nowMs() - beganMs))
   }
 
   #asking({ name, params }: GuardrailSettings): JudgeContext {

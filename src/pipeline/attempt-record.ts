@@ -13,6 +13,9 @@ export class AttemptRecord implements Attempt {
   body: Attempt['body'] = undefined
   isSent = false
   status = 0
+  sentMs = 0
+  answeredMs = 0
+  spanId = ''
   answeredTier: string | undefined = undefined
   answeredModel: string | undefined = undefined
   relay: Attempt['relay'] = undefined
@@ -30,9 +33,12 @@ export class AttemptRecord implements Attempt {
 }
 
 /** The request that may follow at the same deployment, of which nothing was sent. */
-export function attemptAfter({ deployment, model, isCallers, dropped, isSeries }: Attempt): Attempt {
-  const next = new AttemptRecord(deployment, model, isCallers)
-  next.dropped = dropped
-  next.isSeries = isSeries
+export function attemptAfter(before: Attempt): Attempt {
+  const next = new AttemptRecord(before.deployment, before.model, before.isCallers)
+  next.dropped = before.dropped
+  next.isSeries = before.isSeries
+  next.sentMs = before.sentMs
+  next.answeredMs = before.answeredMs
+  next.spanId = before.spanId
   return next
 }

@@ -84,12 +84,16 @@ export class CallControl {
   setExchange(exchange: UpstreamExchange, nowMs: number): void {
     this.#exchange = exchange
     this.call.progress.sentMs = nowMs
+    const { attempt } = this.call
+    if (attempt) attempt.sentMs = nowMs
     if (this.#left) exchange.cancel()
   }
 
   /** The exchange has answered, whole or with the beginning of a stream: the wait for the upstream ends. */
   answered(nowMs: number): void {
     this.call.progress.upstreamMs += nowMs - this.sentMs
+    const { attempt } = this.call
+    if (attempt) attempt.answeredMs = nowMs
   }
 
   /** The exchange has failed and is cancelled; what it used is owed. */
@@ -97,6 +101,8 @@ export class CallControl {
     const exchange = this.#exchange
     if (!exchange) return
     this.call.progress.upstreamMs += nowMs - this.sentMs
+    const { attempt } = this.call
+    if (attempt) attempt.answeredMs = nowMs
     exchange.cancel()
     this.#exchange = undefined
     if (!this.#settled) endRequest(this.call, exchange.sent)

@@ -145,6 +145,7 @@ export class CallRecord implements RunningCall, CallInAdmission {
   failedAttempts: Call['failedAttempts'] = undefined
   affinity: Call['affinity'] = undefined
   settlement: Settlement | undefined = undefined
+  trace: Call['trace'] = undefined
   unknownFields = noFields
   readonly taken: TakenLimits = new Taken()
   responseHeaders: Record<string, string> = {}

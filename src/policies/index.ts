@@ -65,6 +65,8 @@ export interface AdmissionParts {
   readonly guardrails: readonly Policy[]
   /** See `stored-bodies/policy.ts`. */
   readonly storedBodies: Policy
+  /** What notes of calls for their spans; see `telemetry/otel/trace-policies.ts`. */
+  readonly tracing: { readonly first: readonly Policy[]; readonly last: readonly Policy[] }
   /** Policies of the program that starts the gateway; `createAdmission` shows their place. */
   readonly own: readonly Policy[]
   /** Those of this program. */
@@ -93,6 +95,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     requireRole(),
 
     // Every call, before its body is read: a refusal here costs no memory.
+    ...parts.tracing.first,
     limits.onHead,
 
     // Once the body is read: its fields, the model, the deployments that may serve it.
@@ -123,6 +126,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     decodeInputs(parts.tokenizer),
 
     // The call's intent is written to the journal; it is routed next.
+    ...parts.tracing.last,
     { name: 'metrics', stage: 'body', settled: parts.count },
     { name: 'log', stage: 'body', settled: parts.log },
     recordLedger(parts.ledger, parts.limits.spendWriter),

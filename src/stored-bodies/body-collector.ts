@@ -9,6 +9,7 @@ import type {
   CallContent,
   StoredBody,
 } from '../core/ledger/stored-bodies.ts'
+import type { BodyListener } from '../core/ledger/body-listener.ts'
 import type { Call, Settlement } from '../core/call.ts'
 import type { ChatEvent, ChatRequest } from '../core/hub/chat.ts'
 import { ledgerIntent } from '../core/ledger/ledger-columns.ts'
@@ -24,6 +25,8 @@ export interface CollectorParts {
   readonly dialects: AnswerDialects
   /** A chat in OpenAI's dialect. Throws for what that has no words for. */
   chatBodyOf(request: ChatRequest): unknown
+  /** Hears of what is stored; absent = nothing else does. */
+  readonly listener?: BodyListener | undefined
   /** Policies of the embedding program change answers after the guardrails do. */
   readonly answersChangeLater: boolean
 }
@@ -194,7 +197,9 @@ export class BodyCollector implements CallBodyCollector {
     if (this.#isDone) return
     this.#isDone = true
     this.#stream = undefined
-    const { sink } = this.#parts
+    const { sink, listener } = this.#parts
+    const said = { request: this.#request, answer }
+    listener?.(this.#call, said)
     const row = ledgerIntent({ call: this.#call, reserved: undefined, input: undefined })
     sink.keep(
       {
@@ -203,7 +208,7 @@ export class BodyCollector implements CallBodyCollector {
         userId: row.user_id ?? null,
         teamId: row.team_id ?? null,
         organizationId: row.organization_id ?? null,
-        said: { request: this.#request, answer },
+        said,
       },
       this.#held,
       this.#settings,

@@ -29,7 +29,12 @@ export interface Logger {
   drain(timeoutMs: number): Promise<void>
   /** Lines lost since the start: the reader of the output was too slow, or the write failed. */
   dropped(): number
+  /** From now on `listener` hears of every line that is written, but for those of calls. */
+  follow(listener: LineListener): void
 }
+
+/** Hears of lines of the log. Must not throw or wait. */
+export type LineListener = (level: Exclude<LogLevel, 'off'>, message: string, fields: LogFields | undefined) => void
 
 /** How a log is written. */
 interface LogOptions {
@@ -45,8 +50,10 @@ export function createLogger(options: LogOptions): Logger {
   const writer = new ByteWriter(options.descriptor ?? 1, options)
   const rank = ranks[options.level]
   const time = timestamps(options.clock)
-  const at = (level: LogLevel) => (message: string, fields?: LogFields) => {
+  let follower: LineListener | undefined
+  const at = (level: Exclude<LogLevel, 'off'>) => (message: string, fields?: LogFields) => {
     if (ranks[level] < rank) return
+    follower?.(level, message, fields)
     writer.line(`{"time":"${time()}","level":"${level}","message":${text(message)}${rendered(fields)}}`)
   }
   return {
@@ -61,11 +68,12 @@ export function createLogger(options: LogOptions): Logger {
     },
     drain: timeoutMs => writer.drain(timeoutMs),
     dropped: () => writer.dropped,
+    follow: listener => void (follower = listener),
   }
 }
 
-/** Only the operator can mend these. */
-function isOurFault({ kind }: GatewayError): boolean {
+/** Whether only the operator can mend it: such calls are errors in the log. */
+export function isOurFault({ kind }: GatewayError): boolean {
   return kind === 'internal' || kind === 'upstream-credentials' || kind === 'upstream-model-missing'
 }
 

@@ -9,10 +9,12 @@ import type { Settlement } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { FaultKind } from '../core/errors.ts'
 import type { GuardrailOutcome, Verdict } from '../core/guardrails.ts'
+import type { OtlpCounts } from '../core/open-telemetry.ts'
 import type { Outcome } from '../core/hub/operation.ts'
 import type { AuthFailureReason } from '../core/sign-in/auth-failure.ts'
 import type { Usage } from '../core/usage/usage.ts'
 import { exposeBodies } from './body-metrics.ts'
+import { exposeOtlp } from './otlp-metrics.ts'
 import { exposeCache } from './cache-metrics.ts'
 import { Exposition, HistogramValues } from './exposition.ts'
 
@@ -76,6 +78,8 @@ interface Gauges {
   cacheCounts?(): CacheCounts
   /** Absent = no bodies are stored. */
   bodyCounts?(): BodyCounts
+  /** Absent or undefined = no collector is configured. */
+  otlpCounts?(): OtlpCounts | undefined
 }
 
 /** The counters of calls, and the text for `/metrics`. */
@@ -351,6 +355,7 @@ function exposeProcess(out: Exposition, gauges: Gauges): void {
   if (gauges.exportedUsage) exposeExport(out, gauges.exportedUsage())
   if (gauges.cacheCounts) exposeCache(out, gauges.cacheCounts())
   if (gauges.bodyCounts) exposeBodies(out, gauges.bodyCounts())
+  exposeOtlp(out, gauges.otlpCounts?.())
   out.value(
     counter('modelgate_log_lines_dropped_total', 'Log lines lost because the reader was too slow or the write failed.'),
     {},

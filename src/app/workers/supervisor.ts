@@ -19,6 +19,7 @@ import type { FromWorker, ToWorker, WorkerPlace } from './worker-messages.ts'
 import '../../store/answers/redis-answers.ts'
 import '../../store/limits/grant-script.ts'
 import '../../store/objects/run-leases.ts'
+import '../../store/redis/redis-pins.ts'
 import '../../store/redis/trouble-claims.ts'
 
 /** What is started, and with what. */

@@ -78,6 +78,8 @@ const beside: readonly (readonly [key: RegExp, file: Json])[] = [
 
 /** Keys without a default of their own, and the value that other keys or the environment may give them. */
 const derived: Readonly<Record<string, unknown>> = {
+  // As the sampler of the environment says, which is all where none is named.
+  'general_settings.open_telemetry.sample_ratio': 1,
   'settings.cache_params.type': 'local',
   'settings.cache_params.default_in_memory_ttl': 600,
   'general_settings.proxy': false,

@@ -218,7 +218,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
         'success_callback failure_callback service_callbacks service_callback audit_log_callbacks ' +
         'langfuse_default_tags s3_callback_params redact_user_api_key_info ' +
         'prometheus_metrics_config custom_prometheus_metadata_labels custom_prometheus_tags ' +
-        'prometheus_initialize_budget_metrics forward_traceparent_to_llm_provider ' +
+        'prometheus_initialize_budget_metrics ' +
         'disable_add_user_agent_to_request_tags disable_end_user_cost_tracking ' +
         'disable_end_user_cost_tracking_prometheus_only default_team_settings telemetry',
       cached: 'enable_caching_on_provider_specific_optional_params',

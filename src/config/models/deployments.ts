@@ -40,6 +40,7 @@ export interface BuildContext {
   readonly forwardUnknownFields?: boolean | undefined
   /** The providers whose credentials callers may bring; absent = none. */
   readonly forwardClientCredentials?: readonly string[] | undefined
+  readonly forwardTraceparent?: boolean | undefined
   /** Absent = every upstream is reached without a proxy. */
   readonly proxies?: ProxySettings
   readonly origin: Origin
@@ -173,13 +174,18 @@ function defaultsOf(params: ModelEntry['proxy_params']): Pick<Deployment, 'field
 }
 
 function fieldRules(
-  { allowed_fields: allowed, forward_unknown_fields: forwards, drop_params: drops }: ModelEntry['proxy_params'],
-  { dropParams, forwardUnknownFields = fieldKeys.forward_unknown_fields.default }: BuildContext,
-): Pick<Deployment, 'allowedFields' | 'forwardsUnknownFields' | 'dropParams'> {
+  given: ModelEntry['proxy_params'],
+  {
+    dropParams,
+    forwardUnknownFields = fieldKeys.forward_unknown_fields.default,
+    forwardTraceparent = fieldKeys.forward_traceparent.default,
+  }: BuildContext,
+): Pick<Deployment, 'allowedFields' | 'forwardsUnknownFields' | 'forwardsTrace' | 'dropParams'> {
   return {
-    allowedFields: new Set(allowed),
-    forwardsUnknownFields: forwards ?? forwardUnknownFields,
-    dropParams: drops ?? dropParams,
+    allowedFields: new Set(given.allowed_fields),
+    forwardsUnknownFields: given.forward_unknown_fields ?? forwardUnknownFields,
+    forwardsTrace: given.forward_traceparent ?? forwardTraceparent,
+    dropParams: given.drop_params ?? dropParams,
   }
 }
 

@@ -12,6 +12,7 @@ import { keyAgeKeys } from './key-age.ts'
 import { ledgerKeys } from './ledger.ts'
 import { limitKeys } from './limits.ts'
 import { madeByApiKeys } from './made-by-api.ts'
+import { openTelemetryKeys } from './open-telemetry.ts'
 import { requestKeys } from './request-fields.ts'
 import { signInKeys } from './sign-in.ts'
 import { storageKeys } from './storage.ts'
@@ -102,6 +103,7 @@ export const generalKeys = {
   ...ledgerKeys,
   ...storedBodyKeys,
   ...usageExportKeys,
+  ...openTelemetryKeys,
   ...agentKeys,
   ...requestKeys,
 }

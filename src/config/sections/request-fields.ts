@@ -109,6 +109,13 @@ export const modelFieldKeys = {
         'Whether fields pass to this upstream that its dialect does not know, in place of what `settings` says.',
       example: false,
     },
+    forward_traceparent: {
+      type: () => z.boolean(),
+      description:
+        'Whether this upstream is told in which trace a call is (`traceparent`, `tracestate`, `baggage`), in place ' +
+        'of what `settings` says.',
+      example: true,
+    },
     guardrails: {
       type: () => z.array(guardrailName()).max(100),
       description: 'Guardrails that hold for every call that this model may serve.',
@@ -142,6 +149,15 @@ export const fieldKeys = settingKeys('routing', {
       'true: fields of a body that its dialect does not know pass, except those that choose a model, route, plugin ' +
       'or data source at the upstream. false: they are not sent. `allowed_fields` of a model lets single ones pass.',
     example: false,
+  },
+  forward_traceparent: {
+    type: () => z.boolean(),
+    default: false,
+    description:
+      'true: upstreams are told in which trace a call is: by `traceparent` of the span of their attempt (of the ' +
+      'client where no collector is configured), and by `tracestate` and `baggage` as the client sent them.',
+    example: true,
+    litellm: 'forward_traceparent_to_llm_provider',
   },
 })
 

@@ -1,9 +1,9 @@
 /** Asks the policies of a call, in order. Synchronous unless a policy returns a promise. */
 import type { Reply } from '../../core/answer.ts'
 import type { Call } from '../../core/call.ts'
-import type { Deployment } from '../../core/deployment.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Policy } from '../../core/policy.ts'
+import type { AttemptEnd, Policy } from '../../core/policy.ts'
+import type { CallTrace } from '../../core/trace.ts'
 
 type Hook = 'admit' | 'admitAttempt' | 'admitModel' | 'answer' | 'answerTexts' | 'failed' | 'attempted' | 'settled'
 /** Policies that have this method. Called as a method: a bound function costs three times as much. */
@@ -47,13 +47,8 @@ export function callPolicies(policies: readonly Policy[]): CallPolicies {
 }
 
 /** Notifies the policies of an attempt that has failed or has begun an answer. */
-export function reportAttempt(
-  { attempted }: CallPolicies,
-  call: Call,
-  deployment: Deployment,
-  error?: GatewayError,
-): void {
-  for (const policy of attempted) policy.attempted(call, { deployment, error })
+export function reportAttempt({ attempted }: CallPolicies, call: Call, end: AttemptEnd): void {
+  for (const policy of attempted) policy.attempted(call, end)
 }
 
 /** Continues a call; exactly one method is called, synchronously unless a policy had to wait. */
@@ -75,6 +70,7 @@ export function admitCall(call: Call, policies: PoliciesWith<'admit'>, receiver:
     const outcome = policies[at]!.admit(call)
     if (outcome === undefined) continue
     if (outcome instanceof Promise) return admitLater(call, policies, receiver, { outcome, next: at + 1 })
+    if (call.trace) noteWait(call.trace, policies[at]!.name, call.trace.nowMs())
     return receiver.answered(outcome)
   }
   receiver.admitted()
@@ -89,13 +85,20 @@ function admitLater(
   receiver: AdmissionReceiver,
   { outcome, next }: PendingAdmission,
 ): void {
+  const { trace } = call
+  const fromMs = trace?.nowMs() ?? 0
   outcome
     .then(reply => {
+      if (trace) noteWait(trace, policies[next - 1]!.name, fromMs)
       if (receiver.ended) return cancelLate(reply)
       if (reply) receiver.answered(reply)
       else admitCall(call, policies, receiver, next)
     })
     .catch(thrown => receiver.failed(thrown))
+}
+
+function noteWait(trace: CallTrace, policy: string, fromMs: number): void {
+  trace.waits.push({ policy, fromMs, toMs: trace.nowMs() })
 }
 
 /** The stream of a reply that no client waits for any more. */

@@ -3,9 +3,10 @@ import type { CloudCredentials } from '../../clouds/cloud-credentials.ts'
 import type { Call, RunningCall } from '../../core/call.ts'
 import { credentialFor, withCredential } from '../../core/client-credential.ts'
 import type { Deployment, Timeouts } from '../../core/deployment.ts'
-import type { Transport, UpstreamExchange, UpstreamRequest } from '../../core/transport.ts'
+import type { CallHead, Transport, UpstreamExchange, UpstreamRequest } from '../../core/transport.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
+import { newSpanId, parentSpan, traceparentOf } from '../../lib/trace-context.ts'
 import type { CallPolicies } from '../admission/admission.ts'
 import { admitRepeat } from '../admission/attempt-admission.ts'
 import type { PlannedAttempt } from '../lanes/attempt-parts.ts'
@@ -69,9 +70,10 @@ export class AttemptSender {
     call.attempt!.body = attempt.body
     if (provider.answer) return inProcessExchange(answerInProcess(provider.answer, attempt, call))
     const own = credentialFor(call, deployment)
+    const traced = deployment.forwardsTrace ? withTrace(attempt.head, call) : attempt.head
     const request: UpstreamRequest = {
       method: 'POST',
-      head: own ? withCredential(attempt.head, own) : attempt.head,
+      head: own ? withCredential(traced, own) : traced,
       body: attempt.body,
       timeouts: call.stream ? { ...timeouts, firstByteMs: timeouts.firstEventMs } : timeouts,
       proxies: deployment.proxies,
@@ -83,6 +85,26 @@ export class AttemptSender {
       ),
     )
   }
+}
+
+/** Of a client; longer values are not passed on. */
+const baggageLengthMax = 8192
+
+/** The upstream's span is a child of the attempt's; without spans of our own it is a child of the client's. */
+function withTrace(head: CallHead, { trace, headers, attempt }: RunningCall): CallHead {
+  const more: Record<string, string> = {}
+  for (const name of ['tracestate', 'baggage']) {
+    const value = headers?.get(name)
+    if (value && value.length <= baggageLengthMax) more[name] = value
+  }
+  if (trace) {
+    attempt!.spanId = newSpanId()
+    more.traceparent = traceparentOf({ ...trace, spanId: attempt!.spanId })
+  } else {
+    const given = headers?.get('traceparent')
+    if (given && parentSpan(given)) more.traceparent = given
+  }
+  return { url: head.url, headers: { ...head.headers, ...more } }
 }
 
 /**

@@ -208,7 +208,7 @@ export class DeploymentAttempts implements AttemptListener {
     this.#pins.served(call, deployment)
     this.#stats.answered(control, answer.usage?.outputTokens ?? 0)
     this.#over(control, deployment, undefined)
-    reportAttempt(this.#parts.policies, call, deployment)
+    reportAttempt(this.#parts.policies, call, { deployment, attempt: call.attempt!, error: undefined })
     return { status: 200, contentType: answer.contentType ?? 'application/json', body: answer.body }
   }
 
@@ -236,7 +236,7 @@ export class DeploymentAttempts implements AttemptListener {
     this.#pins.served(call, deployment)
     // Its end is reported by `ended`; a short stream is already over.
     if (control.attempting) this.#cooldowns.began(deployment, control)
-    reportAttempt(this.#parts.policies, call, deployment)
+    reportAttempt(this.#parts.policies, call, { deployment, attempt: call.attempt!, error: undefined })
     return { status: 200, contentType, body }
   }
 
@@ -262,7 +262,8 @@ export class DeploymentAttempts implements AttemptListener {
   failed(control: CallControl, deployment: Deployment, thrown: unknown): GatewayError {
     const { call } = control
     this.#used(control, thrown instanceof Unsuitable ? undefined : call)
-    const { body: sent, status = 0 } = call.attempt ?? {}
+    const attempt = call.attempt!
+    const { body: sent, status = 0 } = attempt
     const endedMs = this.#parts.clock.monotonicMs()
     control.failed(endedMs)
     const own = credentialFor(call, deployment)
@@ -273,7 +274,7 @@ export class DeploymentAttempts implements AttemptListener {
       const failed = { number, deployment, status, error, sentMs, endedMs }
       call.failedAttempts = [...(call.failedAttempts ?? []), failed]
     }
-    reportAttempt(this.#parts.policies, call, deployment, error)
+    reportAttempt(this.#parts.policies, call, { deployment, attempt, error })
     // After the end of the call nothing more is counted: its client has left.
     if (!control.attempting) return error
     control.attempting = undefined

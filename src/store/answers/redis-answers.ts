@@ -68,7 +68,7 @@ redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], '*', 'p', ARGV[1])
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
 return 1`,
   (keyspace, [list], [text, lengthMax, ttlMs]) => {
-    keyspace.append(list!, text!, Number(lengthMax))
+    keyspace.append(list!, ['p', text!], Number(lengthMax))
     if (keyspace.ttlMs(list!) < Number(ttlMs)) keyspace.expire(list!, Number(ttlMs))
     return 1
   },

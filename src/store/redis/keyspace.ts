@@ -3,15 +3,18 @@
  * Its operations have the names and the meaning of Redis' commands, for the types that the scripts use.
  */
 
-/** A text; a hash; a list; a sorted set with its scores; a stream of `[id, text]`. */
+/** A text; a hash; a list; a sorted set with its scores; a stream. */
 type Value = string | Map<string, string> | string[] | SortedSet | Stream
 
 /** Members with their scores. */
 class SortedSet extends Map<string, number> {}
 
-/** Entries with one text each, and the number of the last id. */
+/** An entry of a stream: its fields are names and values in turn. */
+type StreamEntry = readonly [id: string, fields: readonly string[]]
+
+/** Entries, and the number of the last id. */
 class Stream {
-  readonly entries: (readonly [id: string, text: string])[] = []
+  readonly entries: StreamEntry[] = []
   last: readonly [ms: number, count: number] = [0, 0]
 }
 
@@ -146,19 +149,26 @@ export class Keyspace {
   }
 
   /** Appends an entry, and removes the first ones beyond `lengthMax`. */
-  append(key: string, text: string, lengthMax: number): void {
+  append(key: string, fields: readonly string[], lengthMax: number): void {
     const stream = this.#made(key, this.#stream(key), () => new Stream())
     const ms = Math.max(this.nowMs, stream.last[0])
     stream.last = [ms, ms === stream.last[0] ? stream.last[1] + 1 : 0]
-    stream.entries.push([stream.last.join('-'), text])
-    stream.entries.splice(0, stream.entries.length - lengthMax)
+    stream.entries.push([stream.last.join('-'), fields])
+    if (stream.entries.length > lengthMax) stream.entries.splice(0, stream.entries.length - lengthMax)
   }
 
-  /** At most `count` entries behind the id `after`, also where its entry is gone; '' = from the first. */
-  entriesAfter(key: string, after: string, count: number): readonly (readonly [id: string, text: string])[] {
+  /** Removes the entries that were appended before. */
+  dropEntriesBefore(key: string, ms: number): void {
     const entries = this.#stream(key)?.entries ?? []
-    const from = after === '' ? 0 : entries.findIndex(([id]) => isBehind(id, after))
-    return from < 0 ? [] : entries.slice(from, from + count)
+    const kept = entries.findIndex(([id]) => Number.parseInt(id, 10) >= ms)
+    entries.splice(0, kept < 0 ? entries.length : kept)
+  }
+
+  /** At most `count` entries: from `-` all, from `(ID` those behind it, also where its entry is gone. */
+  entriesFrom(key: string, from: string, count: number): readonly StreamEntry[] {
+    const entries = this.#stream(key)?.entries ?? []
+    const first = from === '-' ? 0 : entries.findIndex(([id]) => isBehind(id, from.slice(1)))
+    return first < 0 ? [] : entries.slice(first, first + count)
   }
 
   #value(key: string): Value | undefined {

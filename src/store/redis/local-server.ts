@@ -119,10 +119,7 @@ class Commands {
     },
     DEL: (_client, keys) => encoded(keys.filter(key => this.keyspace.delete(key)).length),
     SCAN: (_client, [, , pattern]) => encoded(['0', this.#matching(pattern ?? '*')]),
-    XRANGE: (_client, [key, from, , , count]) => {
-      const after = from === '-' ? '' : from!.slice(1)
-      return encoded(this.keyspace.entriesAfter(key!, after, Number(count)).map(([id, text]) => [id, ['p', text]]))
-    },
+    XRANGE: (_client, [key, from, , , count]) => encoded(this.keyspace.entriesFrom(key!, from!, Number(count))),
     PUBLISH: (_client, [channel, text]) => encoded(this.#publish(channel!, text!)),
     SUBSCRIBE: (client, channels) => {
       for (const channel of channels) this.#of(channel).add(client)

@@ -12,17 +12,28 @@ const entriesMax = 100_000
 const entriesAtOnce = 1000
 
 /** KEYS: the list. ARGV: how many entries it has at most, milliseconds that it stays, key and deployment. */
-const putScript = redisScript(`
+const putScript = redisScript(
+  `
 local time = redis.call('TIME')
 local since = time[1] * 1000 - ARGV[2]
 redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'k', ARGV[3], 'd', ARGV[4])
 redis.call('XTRIM', KEYS[1], 'MINID', '~', since)
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return 1`)
+return 1`,
+  (keyspace, [list], [lengthMax, ttlMs, key, deployment]) => {
+    keyspace.append(list!, ['k', key!, 'd', deployment!], Number(lengthMax))
+    keyspace.dropEntriesBefore(list!, keyspace.nowMs - Number(ttlMs))
+    keyspace.expire(list!, Number(ttlMs))
+    return 1
+  },
+)
 /** KEYS: the list. ARGV: behind which entry, how many. Returns the clock of Redis, too. */
-const readScript = redisScript(`
+const readScript = redisScript(
+  `
 local time = redis.call('TIME')
-return {time[1] * 1000, redis.call('XRANGE', KEYS[1], ARGV[1], '+', 'COUNT', ARGV[2])}`)
+return {time[1] * 1000, redis.call('XRANGE', KEYS[1], ARGV[1], '+', 'COUNT', ARGV[2])}`,
+  (keyspace, [list], [from, count]) => [keyspace.nowMs, keyspace.entriesFrom(list!, from!, Number(count))],
+)
 
 type Entry = readonly [id: string, fields: readonly string[]]
 
