@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Caller } from '../../src/core/caller.ts'
-import { followedRows, rowFilter } from '../../src/endpoints/spend/spend-logs.ts'
+import { followedRows, rowFilter } from '../../src/endpoints/spend/common/row-filter.ts'
 import { isFollowed } from '../../src/store/ledger/tail/tail-match.ts'
 import { backends, masterKey, standardConfig, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
@@ -228,7 +228,9 @@ for (const backend of backends())
         { user_id: 'none' },
       ]
       for (const query of queries) {
-        const inMemory = all.filter(row => isFollowed(row, followedRows(rowFilter().parse(query), admin)))
+        const inMemory = all.filter(row =>
+          isFollowed(row, followedRows({ filter: rowFilter().parse(query), among: {} }, admin)),
+        )
         const stored = await gateway.rows(`&${new URLSearchParams(query)}`)
         expect([query, idsOf(inMemory)]).toEqual([query, idsOf(stored)])
       }

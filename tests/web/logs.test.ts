@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     const bar = page.getByRole('combobox', { name: 'Filter calls' })
     await bar.fill('cost:>$1000')
     await page.keyboard.press('Enter')
-    await page.getByText('Nothing matches').waitFor()
+    await page.getByText('No call matches').waitFor()
     await page.getByRole('button', { name: 'Remove cost:>$1000' }).click()
     await bar.fill('latency:>2 cost:0.1')
     await page.keyboard.press('Enter')
@@ -81,7 +81,7 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     await goTo(page, '/logs?q=latency:5')
     await page.getByText('This filter cannot be read: latency:5').waitFor()
     // What to write instead.
-    await page.getByText('outcome, model, key, user, team, customer, session, id').waitFor()
+    await page.getByText('status, outcome, model, key, team, user, organization, tag, provider').waitFor()
     await close()
   })
 
@@ -247,7 +247,7 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
       if (path in reads) reads[path]++
     })
     await page.goto(`${gateway.url}/ui/logs?live=on&q=model:fault/unknown`)
-    await page.getByText('Nothing matches').waitFor()
+    await page.getByText('No call matches').waitFor()
     // Once it is live it is read once more: what comes then comes by itself.
     await until(() => Math.min(...Object.values(reads)) >= 2, 'list and bars are read when they have become live')
     await call(await gateway.key(), 'fault/unknown')
@@ -266,7 +266,7 @@ describe.skipIf(!hasChromium)('the page of calls', () => {
     }
     await page.route('**/spend/logs/histogram*', holdCount, { times: 1 })
     await goTo(page, '/logs?q=model:fault/status-400')
-    await page.getByText('Nothing matches').waitFor()
+    await page.getByText('No call matches').waitFor()
     const stream = '**/spend/logs/events*'
     await page.route(stream, route => route.abort())
     await page.getByRole('switch', { name: 'Live' }).click()

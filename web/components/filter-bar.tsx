@@ -197,8 +197,9 @@ function suggestions(typed: string, fields: readonly FilterField[]): Suggestion[
       .slice(0, offersMax)
       .map(field => ({ text: `${field.name}:`, about: field.about }))
   const field = fields.find(one => one.name === text.slice(0, colon))
+  const plain = (value: string) => value.replaceAll('"', '').toLowerCase()
   return (field?.values ?? [])
-    .filter(value => value.startsWith(text.slice(colon + 1)))
+    .filter(value => plain(value).startsWith(plain(text.slice(colon + 1))))
     .slice(0, offersMax)
     .map(value => ({ text: `${field!.name}:${value}`, about: '' }))
 }

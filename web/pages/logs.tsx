@@ -21,7 +21,7 @@ import { CallDrawer } from './logs/call-drawer.tsx'
 import { logColumns } from './logs/columns.tsx'
 import { followCalls } from './logs/follow.ts'
 import { CallHistogram, histogramQuery } from './logs/histogram.tsx'
-import { logFields, readLogFilter } from './logs/query.ts'
+import { logFields, readLogFilter, termOf, valuesOf } from './logs/query.ts'
 
 const pageSize = 200
 /** Calls that a page of the ledger looks at for a filter that it has no index for (`/spend/logs/v2`). */
@@ -29,11 +29,14 @@ const lookedAt = 40_000
 /** New calls that are put into the list before it is read again, so that it does not grow without end. */
 const addedMax = 1000
 
-const filterFields = Object.entries(logFields).map(([name, field]) => ({
-  name,
-  about: t(field.about),
-  ...(field.values && { values: field.values }),
-}))
+function filterFields(calls: readonly SpendLog[] | undefined) {
+  const found = valuesOf(calls)
+  return Object.entries(logFields).map(([name, field]) => ({
+    name,
+    about: t(field.about),
+    values: field.values ?? found[name] ?? [],
+  }))
+}
 
 /** The calls of a filter and span, newest first. A span that ends now is open at its end, so that new calls appear. */
 function useCalls(filter: string, range: string) {
@@ -152,8 +155,9 @@ export default function LogsPage() {
   // The way back is the button of the browser.
   const brush = (chosen: Span) => change({ range: rangeOf(chosen) }, { push: true })
   const isFiltered = filter !== '' || range !== '24h'
+  const unknown = (calls.data?.pages[0]?.not_found ?? []).map(parameter => termOf(parameter, logQuery))
   return (
-    <Page title={textOf(page.title)} filters={<LogFilters />}>
+    <Page title={textOf(page.title)} filters={<LogFilters rows={rows} />}>
       {unread.length > 0 ? (
         <EmptyState title={t('logs.unread', { terms: unread.join(' ') })}>
           {t('logs.unreadHelp', { names: Object.keys(logFields).join(', ') })}
@@ -181,9 +185,7 @@ export default function LogsPage() {
                   </Button>
                 </EmptyState>
               ) : (
-                <EmptyState title={t(isFiltered ? 'all.noMatch' : 'logs.empty')}>
-                  {t(isFiltered ? 'logs.noMatchHelp' : 'logs.emptyHelp')}
-                </EmptyState>
+                <NoCalls isFiltered={isFiltered} filter={filter} unknown={unknown} />
               )
             }
             onMore={calls.hasNextPage ? () => void calls.fetchNextPage() : undefined}
@@ -204,8 +206,27 @@ export default function LogsPage() {
   )
 }
 
+interface NoCallsProps {
+  readonly isFiltered: boolean
+  readonly filter: string
+  /** Terms whose value is the name of nothing. */
+  readonly unknown: readonly string[]
+}
+
+/** Why the list is empty, with the terms that found nothing. */
+function NoCalls({ isFiltered, filter, unknown }: NoCallsProps) {
+  if (!isFiltered) return <EmptyState title={t('logs.empty')}>{t('logs.emptyHelp')}</EmptyState>
+  if (unknown.length > 0)
+    return <EmptyState title={t('logs.unknown', { terms: unknown.join(' ') })}>{t('logs.unknownHelp')}</EmptyState>
+  return (
+    <EmptyState title={filter === '' ? t('all.noMatch') : t('logs.noMatch', { terms: filter })}>
+      {t('logs.noMatchHelp')}
+    </EmptyState>
+  )
+}
+
 /** Filter, time and whether the list is live: all of it in the address. */
-function LogFilters() {
+function LogFilters({ rows }: { readonly rows: readonly SpendLog[] | undefined }) {
   const [filter, setFilter] = useSearchValue('q')
   const [range, setRange] = useSearchValue('range', '24h')
   const [live, setLive] = useSearchValue('live')
@@ -215,8 +236,8 @@ function LogFilters() {
         label={t('logs.filter')}
         value={filter}
         onChange={setFilter}
-        fields={filterFields}
-        example="outcome:error model:gpt-5"
+        fields={filterFields(rows)}
+        example="status:error team:Platform model:gpt*"
       />
       <TimeRange value={readRange(range)} onChange={setRange} />
       <Switch label={t('logs.live')} checked={live === 'on'} onChange={isOn => setLive(isOn ? 'on' : '')} />

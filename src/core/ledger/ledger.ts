@@ -16,17 +16,30 @@ export interface LedgerQuery {
   readonly requestId?: string
   readonly sessionId?: string
   readonly outcome?: string
+  /** Only calls whose outcome is not `success`; without `outcome`. */
+  readonly isFailed?: true
+  /** Only calls with one of the values in each of these columns; none of an empty list. */
+  readonly among?: VisibleUsage
   /** Only calls in which a guardrail found something or was not answered, or that the cache answered. */
   readonly hits?: 'guardrail' | 'cache'
   /**
-   * Only calls that took so long, cost so much, went to this deployment, or failed with this HTTP status. A page may
-   * then have fewer rows than its limit, and a next one.
+   * Only calls that took so long, cost so much, went to this deployment, or failed with this HTTP status, and what
+   * follows. A page may then have fewer rows than its limit, and a next one.
    */
   readonly minDurationMs?: number
   readonly minCostNanoUsd?: number
   readonly maxCostNanoUsd?: number
   readonly deploymentId?: string
   readonly errorStatus?: number
+  /** The HTTP status, from the first to the last. */
+  readonly statusRange?: readonly [first: number, last: number]
+  readonly errorKind?: string
+  /** A part of what the client was told, in any case. */
+  readonly errorText?: string
+  readonly provider?: string
+  readonly tag?: string
+  /** The name of the model, in any case, with `*` for what may stand there. */
+  readonly modelPattern?: string
   /** Milliseconds since 1970, inclusive / exclusive. */
   readonly fromMs?: number
   readonly toMs?: number
@@ -42,10 +55,6 @@ export type CallOrder = 'end' | 'cost' | 'tokens' | 'duration' | 'model' | 'firs
 
 /** Which rows are shown, in a page by its number or by a cursor. */
 export interface ShownQuery extends LedgerQuery {
-  /** Only calls whose outcome is not `success`. */
-  readonly isFailed?: true
-  /** Only calls of these keys; none of an empty list. One is found as fast as by `keyId`. */
-  readonly keyIds?: readonly string[]
   /**
    * The order, of the newest rows that the query finds, as many as are looked at quickly; without a cursor. What is not
    * known comes last. Absent = by time, of all rows.

@@ -5,11 +5,20 @@
 import { attemptsOf } from './attempt-list.ts'
 import type { LedgerRow } from './ledger-columns.ts'
 
+/** What the owners of a row are called now; of what is deleted, and of what has none, there is no name. */
+export interface OwnerNames {
+  /** Of the key; of a deleted one its id. */
+  readonly keyHash: string
+  readonly teamAlias: string | null
+  readonly userEmail: string | null
+  readonly organizationAlias: string | null
+}
+
 /** A field that a row shows beside its columns. */
 interface ShownField {
   /** JSON Schema of the value. */
   readonly schema: object
-  readonly valueOf: (row: LedgerRow, keyHash: string) => unknown
+  readonly valueOf: (row: LedgerRow, names: OwnerNames) => unknown
 }
 
 const integerOrNull = (description: string) => ({ type: ['integer', 'null'], description })
@@ -117,7 +126,19 @@ export const shownFields: Readonly<Record<string, ShownField>> = {
   },
   api_key: {
     schema: textOf('The hash of the key; of a deleted one it is the id.'),
-    valueOf: (_row, keyHash) => keyHash,
+    valueOf: (_row, { keyHash }) => keyHash,
+  },
+  team_alias: {
+    schema: textOrNull('What the team is called now; null = it is deleted, or has no name.'),
+    valueOf: (_row, { teamAlias }) => teamAlias,
+  },
+  user_email: {
+    schema: textOrNull('The e-mail address that the user has now.'),
+    valueOf: (_row, { userEmail }) => userEmail,
+  },
+  organization_alias: {
+    schema: textOrNull('What the organization is called now.'),
+    valueOf: (_row, { organizationAlias }) => organizationAlias,
   },
   model_id: { schema: textOrNull('It is the same as `deployment_id`.'), valueOf: row => row.deployment_id },
   model_group: { schema: textOf('It is the same as `model`.'), valueOf: row => row.model },
@@ -157,11 +178,15 @@ export const shownFields: Readonly<Record<string, ShownField>> = {
       description: 'It says whose key it was, the error, and what the client has sent.',
       additionalProperties: true,
     },
-    valueOf: (row, keyHash) => ({
+    valueOf: (row, { keyHash, teamAlias, userEmail, organizationAlias }) => ({
       user_api_key: keyHash,
       user_api_key_alias: row.key_alias,
       user_api_key_user_id: row.user_id,
       user_api_key_team_id: row.team_id,
+      user_api_key_team_alias: teamAlias,
+      user_api_key_user_email: userEmail,
+      user_api_key_org_id: row.organization_id,
+      user_api_key_org_alias: organizationAlias,
       status: statusOf(row),
       spend_logs_metadata: notesOf(row),
       error_information:
@@ -173,9 +198,9 @@ export const shownFields: Readonly<Record<string, ShownField>> = {
 }
 const shown = Object.entries(shownFields)
 
-/** A row in JSON as the API shows it. `keyHash` = of its key; of a deleted one its id. */
-export function shownCall(row: LedgerRow, keyHash: string): string {
+/** A row in JSON as the API shows it. */
+export function shownCall(row: LedgerRow, names: OwnerNames): string {
   const object: Record<string, unknown> = { ...row }
-  for (const [name, field] of shown) object[name] = field.valueOf(row, keyHash)
+  for (const [name, field] of shown) object[name] = field.valueOf(row, names)
   return JSON.stringify(object)
 }

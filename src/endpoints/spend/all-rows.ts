@@ -10,7 +10,8 @@ import type { UsageField, UsageGroup, UsageQuery, UsageSums } from '../../core/l
 import { lazy } from '../../lib/lazy.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { described, either, json, listOf, mapOf, named, number, open, shape } from '../openapi/schema.ts'
-import { followedRows, spendLogSchema } from './spend-logs.ts'
+import { followedRows } from './common/row-filter.ts'
+import { spendLogSchema } from './spend-logs.ts'
 import { day, dollars, keyIdOf, keysById, topSpendersFor, usageFor, usd } from './common/access.ts'
 import { daySpanOf, dayText, spanDoc, spanFields } from '../common/date-span.ts'
 
@@ -85,7 +86,10 @@ export const allSpendLogs: Endpoint = {
     const keyId = query.api_key && (await keyIdOf(services, query.api_key))
     const isSummary = query.start_date && query.end_date && query.summarize && query.request_id === undefined
     if (isSummary) return jsonAnswer(await daySums(services, caller!, { ...query, keyId }))
-    return allRows(services, followedRows({ ...query, ...(keyId !== undefined && { key_id: keyId }) }, caller!))
+    return allRows(
+      services,
+      followedRows({ filter: { ...query, key_id: keyId, api_key: undefined }, among: {} }, caller!),
+    )
   },
 }
 

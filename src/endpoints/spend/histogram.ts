@@ -5,7 +5,7 @@ import type { Endpoint } from '../../core/endpoint.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { dateTime, described, integer, listOf, named, oneOf, shape, text } from '../openapi/schema.ts'
-import { followedRows, rowFilter, rowFilterDoc, withKeyId } from './spend-logs.ts'
+import { followedRows, resolved, rowFilter, rowFilterDoc } from './common/row-filter.ts'
 import { jsonEndpoint } from '../common/json-endpoint.ts'
 
 const [barsDefault, barsMax] = [60, 240]
@@ -66,8 +66,8 @@ export const spendHistogram: Endpoint = jsonEndpoint(histogramSchema, {
     failures: [403],
   },
   async handle(request, services, caller) {
-    const { bars, ...filter } = await withKeyId(services, readQuery(request, histogramQuery()))
-    const rows = followedRows(filter, caller!)
+    const { bars, ...filter } = readQuery(request, histogramQuery())
+    const rows = followedRows(await resolved(services, filter), caller!)
     const nowMs = services.clock.epochMs()
     const toMs = rows.toMs ?? Math.max(nowMs, (rows.fromMs ?? 0) + 1)
     const fromMs = rows.fromMs ?? toMs - spanMsDefault

@@ -10,8 +10,9 @@ import type { TailPiece } from '../../core/ledger/ledger-tail.ts'
 import { shownCall } from '../../core/ledger/shown-call.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { constant, described, either, listOf, named, shape } from '../openapi/schema.ts'
-import { followedRows, rowFilter, rowFilterDoc, spendLogSchema, withKeyId } from './spend-logs.ts'
-import { keysById } from './common/access.ts'
+import { followedRows, resolved, rowFilter, rowFilterDoc } from './common/row-filter.ts'
+import { spendLogSchema } from './spend-logs.ts'
+import { ownerNamesOf } from './common/owner-names.ts'
 
 const spendLogEventSchema = named('SpendLogEvent', () =>
   described(
@@ -36,17 +37,14 @@ const shownRows = new WeakMap<LedgerRow, Promise<string>>()
 function shown(services: Services, rows: readonly LedgerRow[]): Promise<string[]> {
   const fresh = rows.filter(row => !shownRows.has(row))
   if (fresh.length > 0) {
-    const keys = keysById(
-      services,
-      fresh.map(row => row.key_id),
-    )
+    const names = ownerNamesOf(services, fresh)
     // Followers of the same rows ask in the same moment: they find the promise.
     for (const row of fresh)
       shownRows.set(
         row,
-        keys.then(found => shownCall(row, found.get(row.key_id)?.hash ?? row.key_id)),
+        names.then(nameOf => shownCall(row, nameOf(row))),
       )
-    keys.catch(() => {
+    names.catch(() => {
       // The database is away: they are requested again.
       for (const row of fresh) shownRows.delete(row)
     })
@@ -82,7 +80,7 @@ export const spendEvents: Endpoint = {
     headers: ['x-request-id'],
   },
   async handle(request, services, caller): Promise<Answer> {
-    const query = await withKeyId(services, readQuery(request, rowFilter()))
+    const query = await resolved(services, readQuery(request, rowFilter()))
     let rows = followedRows(query, caller!)
     // One piece after the other: names of keys are looked up in between.
     let sent = Promise.resolve()

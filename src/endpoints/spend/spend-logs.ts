@@ -1,18 +1,15 @@
 /** Reads the ledger: one row per call, newest first, in pages by number or cursor. */
 import { z } from 'zod'
 import { jsonTextAnswer } from '../../core/answer.ts'
-import type { Caller } from '../../core/caller.ts'
 import { unprocessable } from '../../core/errors.ts'
-import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
-import { columnList, ledgerColumns } from '../../core/ledger/ledger-columns.ts'
+import type { Endpoint } from '../../core/endpoint.ts'
+import { columnList } from '../../core/ledger/ledger-columns.ts'
 import type { LedgerColumn } from '../../core/ledger/ledger-columns.ts'
 import type { CallOrder } from '../../core/ledger/ledger.ts'
-import type { FollowedRows } from '../../core/ledger/ledger-tail.ts'
 import { shownFields } from '../../core/ledger/shown-call.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { boolean, dateTime, described, integer, json, listOf, named, nullable, shape, text } from '../openapi/schema.ts'
-import { checkRequestedKey, keyIdOf, keyIdsOf, visibleUsage } from './common/access.ts'
-import { rangeOf, spanDoc, spanFields } from '../common/date-span.ts'
+import { followedRows, resolved, rowFilter, rowFilterDoc } from './common/row-filter.ts'
 import { lazy } from '../../lib/lazy.ts'
 
 /** A row of the ledger. */
@@ -28,36 +25,16 @@ const spendLogsSchema = named('SpendLogs', () =>
         'With `sort_by`: only calls that began from here on are in order, as there are over 40,000; null = all.',
         nullable(dateTime),
       ),
+      not_found: described(
+        'For those who see everything: parameters whose value names no key, user, team or organization that there is ' +
+          'now. It is taken for the id of a former one.',
+        listOf(text),
+      ),
       page: integer,
       page_size: integer,
       total_pages: described('How many pages `total` has.', integer),
     },
   ),
-)
-
-const outcomes = ledgerColumns.outcome.values!
-const word = lazy(() => z.string().min(1).max(255))
-
-/** Which rows are requested. */
-export const rowFilter = lazy(() =>
-  z.strictObject({
-    key_id: word().optional(),
-    user_id: word().optional(),
-    team_id: word().optional(),
-    model: word().optional(),
-    request_id: word().optional(),
-    session_id: word().optional(),
-    outcome: z.enum(outcomes).optional(),
-    hits: z.enum(['guardrail', 'cache']).optional(),
-    end_user: word().optional(),
-    min_duration_ms: z.coerce.number().min(0).max(1e12).optional(),
-    min_spend: z.coerce.number().min(0).max(1e6).optional(),
-    max_spend: z.coerce.number().min(0).max(1e6).optional(),
-    model_id: word().optional(),
-    error_code: z.coerce.number().int().min(100).max(599).optional(),
-    api_key: word().optional(),
-    ...spanFields(),
-  }),
 )
 
 /** Rows before a page by its number: beyond them reading a page takes seconds, and a cursor does not. */
@@ -78,9 +55,7 @@ const sortNames = Object.keys(sortFields)
 
 const spendQuery = lazy(() =>
   rowFilter().extend({
-    status_filter: z.enum(['success', 'failure']).optional(),
-    key_alias: word().optional(),
-    model_group: word().optional(),
+    model_group: z.string().min(1).max(255).optional(),
     page: z.coerce.number().int().min(1).max(offsetMax).optional(),
     page_size: z.coerce.number().int().min(1).max(1000).default(50),
     cursor: z.string().max(1000).optional(),
@@ -88,52 +63,6 @@ const spendQuery = lazy(() =>
     sort_order: z.enum(['asc', 'desc']).optional(),
   }),
 )
-
-/** What `rowFilter` takes. */
-export const rowFilterDoc: NonNullable<EndpointDoc['query']> = {
-  key_id: { schema: { type: 'string' }, description: 'Only calls of this key (`token_id`) are listed.' },
-  user_id: { schema: { type: 'string' }, description: 'Only calls of this user are listed.' },
-  team_id: { schema: { type: 'string' }, description: 'Only calls of this team are listed.' },
-  model: { schema: { type: 'string' }, description: 'Only calls of this model are listed.' },
-  request_id: { schema: { type: 'string' }, description: 'Only this call (`x-proxy-call-id`) is listed.' },
-  session_id: {
-    schema: { type: 'string' },
-    description: 'Only calls of this session, conversation or trace are listed.',
-  },
-  outcome: { schema: { type: 'string' }, description: `How the calls have ended: ${outcomes.join(', ')}.` },
-  hits: {
-    schema: { enum: ['guardrail', 'cache'] },
-    description: 'Only calls in which a guardrail found something or was not answered, or that the cache answered.',
-  },
-  end_user: { schema: { type: 'string' }, description: 'Only calls for this customer are listed.' },
-  api_key: {
-    schema: { type: 'string' },
-    description: 'Only calls of this key are listed: it is its `token_id` or hash.',
-  },
-  min_duration_ms: {
-    schema: { type: 'number', minimum: 0 },
-    description:
-      'Only calls that took so long. A page then looks at 40,000 calls: with fewer rows it may have a next one.',
-  },
-  min_spend: {
-    schema: { type: 'number', minimum: 0 },
-    description: 'Only calls that cost so many dollars; pages as with `min_duration_ms`.',
-  },
-  max_spend: {
-    schema: { type: 'number', minimum: 0 },
-    description:
-      'Only calls that cost no more dollars, as far as their cost is known; pages as with `min_duration_ms`.',
-  },
-  model_id: {
-    schema: { type: 'string' },
-    description: 'Only calls of this deployment are listed; pages go as with `min_duration_ms`.',
-  },
-  error_code: {
-    schema: { type: 'integer', minimum: 100, maximum: 599 },
-    description: 'Only calls that failed with this HTTP status; pages as with `min_duration_ms`.',
-  },
-  ...spanDoc,
-}
 
 /** Money is dollars in decimal text. 403 for another key's calls, 422 for wrong filters, 400 for a foreign cursor. */
 export const spendLogs: Endpoint = {
@@ -146,11 +75,6 @@ export const spendLogs: Endpoint = {
     tag: 'Spend',
     query: {
       ...rowFilterDoc,
-      status_filter: {
-        schema: { enum: ['success', 'failure'] },
-        description: 'With `failure` every outcome but `success` is listed.',
-      },
-      key_alias: { schema: { type: 'string' }, description: 'Only calls of keys with this alias are listed.' },
       model_group: { schema: { type: 'string' }, description: 'As `model`, for scripts that name it so.' },
       page: {
         schema: { type: 'integer', minimum: 1 },
@@ -182,12 +106,10 @@ export const spendLogs: Endpoint = {
     const { page_size: size, cursor } = query
     const page = pageOf(query)
     const sortBy = sortFields[query.sort_by]
-    const rowQuery = followedRows(await withKeyId(services, query), caller!)
+    const found = await resolved(services, query)
+    const rowQuery = followedRows(found, caller!)
     const { rows, nextCursor, total, sortedFromMs } = await services.ledger.shown({
       ...rowQuery,
-      ...(query.status_filter === 'success' && { outcome: 'success' }),
-      ...(query.status_filter === 'failure' && { isFailed: true }),
-      ...(query.key_alias !== undefined && { keyIds: await keyIdsOf(services, query.key_alias) }),
       ...(sortBy && { sortBy }),
       limit: size,
       isOldestFirst: query.sort_order === 'asc',
@@ -205,7 +127,9 @@ export const spendLogs: Endpoint = {
     const sorted = sortedFromMs !== undefined && {
       sorted_from: sortedFromMs === null ? null : new Date(sortedFromMs).toISOString(),
     }
-    const rest = JSON.stringify({ next_cursor: nextCursor, ...counts, ...sorted })
+    // Others learn of what they may not see nothing, not even that it is there.
+    const notFound = rowQuery.visible === undefined && found.notFound.length > 0 && { not_found: found.notFound }
+    const rest = JSON.stringify({ next_cursor: nextCursor, ...counts, ...sorted, ...notFound })
     return jsonTextAnswer(Buffer.concat([Buffer.from('{"data":['), rows, Buffer.from(`],${rest.slice(1)}`)]))
   },
 }
@@ -231,38 +155,6 @@ function pageOf({ page, cursor, page_size: size, sort_by: sortBy }: z.infer<Retu
   }
   if (page === undefined) return undefined
   throw refused('is given beside a cursor; send one of them')
-}
-
-type RowFilter = z.infer<ReturnType<typeof rowFilter>>
-
-/** The filter with the id of the key that it names. */
-export async function withKeyId<Filter extends RowFilter>(services: Services, filter: Filter): Promise<Filter> {
-  return filter.api_key === undefined ? filter : { ...filter, key_id: await keyIdOf(services, filter.api_key) }
-}
-
-/** The rows of the filter that the caller may see. Throws 403 where it asks for another key's. */
-export function followedRows(query: RowFilter, caller: Caller): FollowedRows {
-  checkRequestedKey(caller, query.key_id)
-  const { fromMs, toMs } = rangeOf(query)
-  return {
-    visible: visibleUsage(caller),
-    ...(query.key_id !== undefined && { keyId: query.key_id }),
-    ...(query.user_id !== undefined && { userId: query.user_id }),
-    ...(query.team_id !== undefined && { teamId: query.team_id }),
-    ...(query.model !== undefined && { model: query.model }),
-    ...(query.request_id !== undefined && { requestId: query.request_id }),
-    ...(query.session_id !== undefined && { sessionId: query.session_id }),
-    ...(query.end_user !== undefined && { endUser: query.end_user }),
-    ...(query.outcome !== undefined && { outcome: query.outcome }),
-    ...(query.hits !== undefined && { hits: query.hits }),
-    ...(query.min_duration_ms !== undefined && { minDurationMs: query.min_duration_ms }),
-    ...(query.min_spend !== undefined && { minCostNanoUsd: Math.round(query.min_spend * 1e9) }),
-    ...(query.max_spend !== undefined && { maxCostNanoUsd: Math.round(query.max_spend * 1e9) }),
-    ...(query.model_id !== undefined && { deploymentId: query.model_id }),
-    ...(query.error_code !== undefined && { errorStatus: query.error_code }),
-    ...(fromMs !== undefined && { fromMs }),
-    ...(toMs !== undefined && { toMs }),
-  }
 }
 
 const jsonTypes: Readonly<Record<LedgerColumn['kind'], string>> = {

@@ -142,7 +142,7 @@ const questions: Readonly<Record<string, readonly [ReadKind, query: unknown]>> =
   'a page of long and dear calls': ['shown', { limit: 200, minDurationMs: 1000, minCostNanoUsd: 1000 }],
   'the dearest calls of an alias at a deployment': [
     'shown',
-    { limit: 200, sortBy: 'cost', keyIds: ['key-3'], deploymentId: 'x', isCounted: true },
+    { limit: 200, sortBy: 'cost', among: { key_id: ['key-3'] }, deploymentId: 'x', isCounted: true },
   ],
   'calls that failed with a status': ['shown', { limit: 200, errorStatus: 500, isCounted: true }],
   'a numbered page, and how many calls there are': ['shown', { limit: 200, offset: 400, isCounted: true }],

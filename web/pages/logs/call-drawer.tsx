@@ -19,6 +19,8 @@ import { formatCount, formatMoment } from '../../lib/format.ts'
 import { t } from '../logs.page.ts'
 import { operationOfRoute } from '../playground/operations.ts'
 import { attemptSteps, Attempts, FailureReason } from './attempts.tsx'
+import { CallCost } from './call-cost.tsx'
+import { upstreamOf } from './names.ts'
 import { OutcomeBadge } from './outcome.tsx'
 import { SessionCalls } from './session-calls.tsx'
 import { BodiesTab, MessagesTab } from './call-messages-view.tsx'
@@ -90,7 +92,7 @@ function Call({ call, onOpen }: { readonly call: SpendLog } & Pick<CallDrawerPro
       <div className="flex flex-wrap items-center gap-4">
         <OutcomeBadge call={call} />
         <Duration milliseconds={call.duration_ms} />
-        <Money usd={call.spend} />
+        <CallCost call={call} />
         {operationOfRoute(call.route) && (
           <Link to="/playground" search={{ call: call.request_id }} className={buttonClass()}>
             {t('logs.replay')}
@@ -150,6 +152,19 @@ const known = (facts: readonly (Fact | null)[]): Fact[] => facts.filter(fact => 
 
 const textFact = (name: string, value: string | null): Fact | null => (value ? { name, value } : null)
 const idFact = (name: string, id: string | null): Fact | null => (id ? { name, value: <Id id={id} /> } : null)
+/** What it is called, and its id. */
+const namedFact = (name: string, id: string | null, called: string | null): Fact | null =>
+  id && called
+    ? {
+        name,
+        value: (
+          <span className="flex flex-wrap items-center justify-end gap-x-2">
+            <span dir="auto">{called}</span>
+            <Id id={id} />
+          </span>
+        ),
+      }
+    : idFact(name, id)
 const countFact = (name: string, count: number | null): Fact | null =>
   count ? { name, value: <span className="numbers">{formatCount(count)}</span> } : null
 
@@ -166,8 +181,9 @@ function callFacts(call: SpendLog): Fact[] {
     textFact(t('logs.guardrails'), call.guardrails),
     textFact(t('logs.key'), call.key_alias),
     idFact(t('logs.keyId'), call.key_id),
-    idFact(t('logs.user'), call.user_id),
-    idFact(t('logs.team'), call.team_id),
+    namedFact(t('logs.user'), call.user_id, call.user_email),
+    namedFact(t('logs.team'), call.team_id, call.team_alias),
+    namedFact(t('logs.organization'), call.organization_id, call.organization_alias),
     textFact(t('logs.customer'), call.end_user),
     textFact(t('logs.tags'), call.request_tags?.join(', ') ?? null),
     idFact(t('logs.session'), call.session_id),
@@ -177,12 +193,9 @@ function callFacts(call: SpendLog): Fact[] {
   ])
 }
 
-const upstreamOf = ({ provider, upstream_model: model }: SpendLog): string | null =>
-  provider === null ? null : model === null ? provider : `${provider}/${model}`
-
 function costFacts(call: SpendLog): Fact[] {
   return known([
-    { name: t('logs.cost'), value: <Money usd={call.spend} /> },
+    { name: t('logs.cost'), value: <CallCost call={call} /> },
     textFact(t('logs.costSource'), call.cost_source),
     textFact(t('logs.priceList'), call.price_list),
     textFact(t('logs.priceTerms'), call.price_terms),

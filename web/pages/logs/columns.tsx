@@ -1,10 +1,12 @@
 /** The columns of the list of calls. */
 import type { SpendLog } from '../../api/schema.d.ts'
 import type { Column } from '../../components/table.tsx'
-import { Duration, Money } from '../../components/values.tsx'
+import { Duration } from '../../components/values.tsx'
 import { formatCompact, formatCount, formatMoment } from '../../lib/format.ts'
 import { t } from '../logs.page.ts'
 import type { StringKey } from '../logs.page.ts'
+import { CallCost } from './call-cost.tsx'
+import { upstreamOf } from './names.ts'
 import { OutcomeBadge } from './outcome.tsx'
 
 /** A column that is shown where it was chosen: a text as the ledger has it. */
@@ -49,7 +51,7 @@ export const logColumns: readonly Column<SpendLog>[] = [
     cell: call => <span className="truncate">{call.key_alias ?? call.key_id}</span>,
   },
   { id: 'tokens', title: t('logs.tokens'), align: 'end', isWideOnly: true, cell: call => <TokenPair call={call} /> },
-  { id: 'cost', title: t('logs.cost'), align: 'end', isWideOnly: true, cell: call => <Money usd={call.spend} /> },
+  { id: 'cost', title: t('logs.cost'), align: 'end', isWideOnly: true, cell: call => <CallCost call={call} /> },
   {
     id: 'duration',
     title: t('logs.duration'),
@@ -73,10 +75,13 @@ export const logColumns: readonly Column<SpendLog>[] = [
     isWideOnly: true,
     cell: call => formatCount(call.attempts),
   },
-  chosenText('deployment', 'logs.deployment', call => call.deployment_id),
+  chosenText('deployment', 'logs.deployment', upstreamOf),
   chosenText('operation', 'logs.operation', call => call.operation),
-  chosenText('user', 'logs.user', call => call.user_id),
-  chosenText('team', 'logs.team', call => call.team_id),
+  chosenText('user', 'logs.user', call => call.user_email ?? call.user_id),
+  chosenText('team', 'logs.team', call => call.team_alias ?? call.team_id),
+  chosenText('organization', 'logs.organization', call => call.organization_alias ?? call.organization_id),
+  chosenText('error', 'logs.errorKind', call => call.error_kind),
+  chosenText('message', 'logs.errorMessage', call => call.error_message),
   chosenText('customer', 'logs.customer', call => call.end_user),
   chosenText('client', 'logs.client', call => call.client_name),
   chosenText('tags', 'logs.tags', call => call.request_tags?.join(', ') ?? null),

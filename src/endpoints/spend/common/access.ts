@@ -122,11 +122,15 @@ export async function teamAliases({ tenancy }: Services, ids: Iterable<string>):
   return new Map(teams.flatMap(({ id, alias }) => (alias === null ? [] : [[id, alias] as const])))
 }
 
-/** The id of a key named by its id, hash or text; what names no key is taken for the id of a former one. */
-export async function keyIdOf(services: Services, named: string): Promise<string> {
+/** The id of a key named by its id, hash or text; undefined = there is no such key now. */
+export async function presentKeyId(services: Services, named: string): Promise<string | undefined> {
   const hash = named.startsWith('sk-') ? services.hashKey(named) : named
-  return ((await services.keys.find({ hash })) ?? (await services.keys.find({ id: named })))?.id ?? named
+  return ((await services.keys.find({ hash })) ?? (await services.keys.find({ id: named })))?.id
 }
+
+/** As `presentKeyId`; what names no key is taken for the id of a former one. */
+export const keyIdOf = async (services: Services, named: string): Promise<string> =>
+  (await presentKeyId(services, named)) ?? named
 
 /** Keys that may share an alias; further ones are not looked for. */
 const sharersMax = 100

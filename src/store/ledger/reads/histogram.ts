@@ -9,7 +9,7 @@ import type { UsageGroup, UsageQuery } from '../../../core/ledger/usage-report.t
 import { readUsage, usageStatement } from '../sums/usage-query.ts'
 import type { LedgerSource, LedgerStatement } from '../ledger-database.ts'
 import { lookedAtMax, visibleCondition } from './ledger-query.ts'
-import { hitConditions, storableParameter, testedConditions } from './conditions.ts'
+import { amongConditions, hitConditions, isOfFailures, storableParameter, testedConditions } from './conditions.ts'
 import type { TestedCondition } from './conditions.ts'
 import { dayMs } from '../../../lib/clock.ts'
 
@@ -170,7 +170,8 @@ export function barStatement(
 /** The conditions of the query, those with the fewest entries first. Exported for the test of their plans. */
 export async function chosenParts(database: LedgerSource, query: HistogramQuery): Promise<Parts> {
   const conditions = conditionsOf(query)
-  const failure = failureCondition(query.outcome)
+  const outcome = outcomeOf(query)
+  const failure = failureCondition(outcome)
   const all = [...conditions, failure]
   const sizes = new Map<Condition, number>()
   if (conditions.length > 0)
@@ -190,15 +191,21 @@ export async function chosenParts(database: LedgerSource, query: HistogramQuery)
     return tested.length > 0 && found.length === 0 ? [anyCall, ...tested] : [...found, ...tested]
   }
   const failed = ordered(all)
-  return { calls: isFailure(query.outcome) ? failed : ordered(conditions), failed, outcome: query.outcome }
+  return { calls: isFailure(outcome) ? failed : ordered(conditions), failed, outcome }
 }
+
+/** `failure` = any but `success`. */
+const outcomeOf = (query: HistogramQuery): string | undefined =>
+  query.outcome ?? (isOfFailures(query) ? anyFailure : undefined)
+
+const anyFailure = 'failure'
 
 const isFailure = (outcome: string | undefined) => outcome !== undefined && outcome !== 'success'
 
 /** What did not succeed, as the index of failures says it (`database/baseline/ledger.ts`). */
 function failureCondition(outcome: string | undefined): Condition {
   const failures = ['error', 'client_closed', 'upstream_cut', 'interrupted']
-  const wanted = isFailure(outcome) ? [outcome!] : failures
+  const wanted = outcome !== undefined && failures.includes(outcome) ? [outcome] : failures
   return {
     columns: ['outcome'],
     text: bind => `outcome in (${wanted.map(bind).join(', ')}) and outcome <> 'success'`,
@@ -218,22 +225,25 @@ function conditionsOf(query: HistogramQuery): Condition[] {
     ...equal('team_id', query.teamId),
     ...(visible ? [{ columns: Object.keys(visible), text: (bind: Bind) => visibleCondition(visible, bind) }] : []),
     ...(hits ? [{ columns: ['guardrails', 'cache_hit_kind'], text: () => hitConditions[hits] }] : []),
+    ...amongConditions(query.among),
     ...equal('model', query.model),
   ]
 }
 
 /** The same from the sums of days, which know neither sessions nor kinds of failures; undefined = they do not say. */
 function usageQuery(query: HistogramQuery): UsageQuery | undefined {
-  const { visible, requestId, sessionId, hits, outcome, endUser, keyId, userId, teamId, model } = query
+  const { visible, requestId, sessionId, hits, endUser, keyId, userId, teamId, model, among } = query
   if (testedConditions(query).length > 0) return undefined
-  if (requestId !== undefined || sessionId !== undefined || hits !== undefined || isFailure(outcome)) return undefined
-  const isOwned = [visible, keyId, userId, teamId].some(one => one !== undefined)
+  if (requestId !== undefined || sessionId !== undefined || hits !== undefined || isFailure(outcomeOf(query)))
+    return undefined
+  const isOwned = [visible, keyId, userId, teamId, among].some(one => one !== undefined)
   const where = {
     ...(endUser !== undefined && { entity: [endUser] }),
     ...(keyId !== undefined && { key_id: [keyId] }),
     ...(userId !== undefined && { user_id: [userId] }),
     ...(teamId !== undefined && { team_id: [teamId] }),
     ...(model !== undefined && { model: [model] }),
+    ...among,
   }
   const [firstDay, lastDay] = [Math.floor(query.fromMs / dayMs), Math.floor((query.toMs - 1) / dayMs)]
   return {

@@ -14,7 +14,8 @@ import type { VisibleUsage } from '../../../core/ledger/usage-report.ts'
 import { shownCall } from '../../../core/ledger/shown-call.ts'
 import type { LedgerSource, LedgerStatement } from '../ledger-database.ts'
 import { selectedNames } from '../ledger-table.ts'
-import { hitConditions, storableParameter, testedConditions } from './conditions.ts'
+import { ownerNames } from './owner-names.ts'
+import { amongConditions, hitConditions, isOfFailures, storableParameter, testedConditions } from './conditions.ts'
 
 const pageRowsMax = 1000
 
@@ -73,23 +74,17 @@ function foundConditions(query: ShownQuery, bind: Bind): string[] {
   equal('end_user', query.endUser)
   equal('request_id', query.requestId)
   equal('session_id', query.sessionId)
-  if (query.keyIds !== undefined) conditions.push(amongKeys(query.keyIds, bind))
+  for (const one of amongConditions(query.among)) conditions.push(one.text(bind))
   const [model, outcome] = searchedColumns(query)
   equal(model, query.model)
   equal(outcome, query.outcome)
   // What the index of failures says.
-  const isFailed = query.isFailed || query.errorStatus !== undefined
-  if (isFailed || (outcome === 'outcome' && query.outcome !== 'success')) conditions.push("outcome <> 'success'")
+  if (isOfFailures(query) || (outcome === 'outcome' && query.outcome !== 'success'))
+    conditions.push("outcome <> 'success'")
   if (query.hits !== undefined) conditions.push(hitConditions[query.hits])
   if (query.fromMs !== undefined) conditions.push(`started_at_ms >= ${bind(Math.ceil(query.fromMs))}`)
   if (query.toMs !== undefined) conditions.push(`started_at_ms < ${bind(Math.ceil(query.toMs))}`)
   return conditions
-}
-
-/** One key alone is in the order of its calls in the index: of several all calls would be sorted. */
-function amongKeys(ids: readonly string[], bind: Bind): string {
-  if (ids.length === 0) return '1 = 0'
-  return ids.length === 1 ? `key_id = ${bind(ids[0]!)}` : `key_id in (${ids.map(bind).join(', ')})`
 }
 
 /** Throws `invalid-request` on a cursor that this program did not make. */
@@ -196,8 +191,9 @@ export async function readRecentSpend(
  * expression keeps it from that of the model, and one of few failures from both.
  */
 function searchedColumns(query: LedgerQuery): readonly [model: string, outcome: string] {
-  const { visible, keyId, userId, teamId, endUser, requestId, sessionId, hits } = query
-  const isNarrow = [visible, keyId, userId, teamId, endUser, requestId, sessionId, hits].some(one => one !== undefined)
+  const { visible, keyId, userId, teamId, endUser, requestId, sessionId, hits, among } = query
+  const narrowing = [visible, keyId, userId, teamId, endUser, requestId, sessionId, hits, among]
+  const isNarrow = narrowing.some(one => one !== undefined)
   const isFailure = query.outcome !== undefined && query.outcome !== 'success'
   return [isNarrow || isFailure ? "model || ''" : 'model', isNarrow || !isFailure ? "outcome || ''" : 'outcome']
 }
@@ -237,24 +233,13 @@ export async function readShownLedger(
   lookedAt = lookedAtMax,
 ): Promise<ShownPage> {
   const { rows, ...read } = await readLedger(source, statement)
-  const hashes = await hashesOf(source, [...new Set(rows.map(row => row.key_id))])
-  const shown = rows.map(row => shownCall(row, hashes.get(row.key_id) ?? row.key_id))
+  const namesOf = await ownerNames(source, rows)
+  const shown = rows.map(row => shownCall(row, namesOf(row)))
   const page = { rows: new TextEncoder().encode(shown.join(',')), ...read }
   if (statement.count === undefined) return page
   const [counted] = await source.select(statement.count)
   const isCapped = Number(counted?.looked_at ?? 0) > lookedAt
   return { ...page, total: { rows: Math.min(Number(counted?.found ?? 0), lookedAt), isCapped } }
-}
-
-/** Of these keys, by id, as far as they are not deleted. */
-async function hashesOf(source: LedgerSource, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  if (ids.length === 0) return new Map()
-  const found = await source.select({
-    text: `select id, hash from virtual_keys where deleted_at_ms is null
-      and id in (${ids.map((_, at) => `$${at + 1}`).join(', ')})`,
-    values: ids,
-  })
-  return new Map(found.map(row => [String(row.id), String(row.hash)]))
 }
 
 /** Numbers arrive as number or text, booleans as 0 and 1: here they become what `LedgerRow` says. */

@@ -1,0 +1,34 @@
+import type { Services } from '../../../core/endpoint.ts'
+import type { LedgerRow } from '../../../core/ledger/ledger-columns.ts'
+import type { OwnerNames } from '../../../core/ledger/shown-call.ts'
+import { keysById } from './access.ts'
+
+/** Objects of a kind that are looked up for one answer; further ones have no name in it. */
+const namedMax = 1000
+
+/** What the owners of rows are called that are not read from the database: as `store/ledger/reads/owner-names.ts`. */
+export async function ownerNamesOf(
+  services: Services,
+  rows: readonly LedgerRow[],
+): Promise<(row: LedgerRow) => OwnerNames> {
+  const { tenancy } = services
+  const idsOf = (column: 'team_id' | 'user_id' | 'organization_id') =>
+    [...new Set(rows.map(row => row[column]))].filter(id => id !== null && id !== '').slice(0, namedMax) as string[]
+  const found = async <Kind extends 'team' | 'user' | 'organization'>(kind: Kind, ids: readonly string[]) =>
+    new Map((ids.length === 0 ? [] : await tenancy.findAll(kind, ids)).map(one => [one.id, one]))
+  const [keys, teams, users, organizations] = await Promise.all([
+    keysById(
+      services,
+      rows.map(row => row.key_id),
+    ),
+    found('team', idsOf('team_id')),
+    found('user', idsOf('user_id')),
+    found('organization', idsOf('organization_id')),
+  ])
+  return row => ({
+    keyHash: keys.get(row.key_id)?.hash ?? row.key_id,
+    teamAlias: teams.get(row.team_id ?? '')?.alias ?? null,
+    userEmail: users.get(row.user_id ?? '')?.email ?? null,
+    organizationAlias: organizations.get(row.organization_id ?? '')?.alias ?? null,
+  })
+}
