@@ -12,7 +12,7 @@ import type { ReloadReport, ServeOptions } from '../config/serve-options.ts'
 import type { SettingsSource } from '../config/settings-source.ts'
 import { countModels } from '../config/model-counts.ts'
 import type { Deployment } from '../core/deployment.ts'
-import type { Readiness, Services } from '../core/endpoint.ts'
+import type { Services } from '../core/endpoint.ts'
 import type { Policy } from '../core/policy.ts'
 import type { CurrentConfiguration } from '../core/model-directory.ts'
 import type { Settings } from '../core/settings.ts'
@@ -26,7 +26,6 @@ import { tickClock } from '../lib/end-of-tick.ts'
 import { TimerWheel } from '../lib/timer-wheel.ts'
 import { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import { createSettleEnded } from '../pipeline/settlement/settle.ts'
-import type { Cooldown } from '../pipeline/routing/cooldown.ts'
 import { callPolicies } from '../pipeline/admission/admission.ts'
 import { DetachedWork } from '../pipeline/background/background-work.ts'
 import { createAdmitLine, createCallObjects } from '../pipeline/call-objects.ts'
@@ -43,17 +42,18 @@ import { createAdmission } from '../policies/index.ts'
 import { chatBodyOf, providers } from '../providers/index.ts'
 import { storeBodies } from '../stored-bodies/policy.ts'
 import { stackOf } from '../telemetry/log.ts'
-import type { Backlog } from '../store/ledger/journal/journal-backlog.ts'
-import type { LogFields, Logger } from '../telemetry/log.ts'
+import type { Logger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/prometheus.ts'
 import { CachedExposition } from '../telemetry/cached-exposition.ts'
 import { mergeExpositions } from '../telemetry/merged-exposition.ts'
-import type { SharedCooldown, WorkerLink } from '../core/workers.ts'
+import type { WorkerLink } from '../core/workers.ts'
 import { startTracing } from '../telemetry/otel/tracing.ts'
 import type { Tracing } from '../telemetry/otel/tracing.ts'
 import { unpricedModels } from '../telemetry/unpriced-models.ts'
 import { clientDialects } from './answer-cache.ts'
 import { createAlertDelivery } from './alert-delivery.ts'
+import { reportCooldown } from './cooldown-report.ts'
+import { readiness } from './readiness.ts'
 import { createBudgetAlerts } from './budget-alerts.ts'
 import { watchKeys } from './key-reminders.ts'
 import { watchHealth } from './health-alerts.ts'
@@ -366,10 +366,7 @@ function assembleCalls(
     isBlocked: id => current.models.isBlocked(id),
     countAttempt: metrics.attempt,
     countFallback: metrics.fallback,
-    reportCooldown(cooldown) {
-      logger.warn('a deployment failed and cools down, others go first', cooldownFields(cooldown))
-      options.worker?.cooled(sharedCooldown(cooldown))
-    },
+    reportCooldown: cooldown => reportCooldown(cooldown, logger, options.worker),
   })
   const serving = {
     clock,
@@ -454,52 +451,4 @@ function logNotServed(logger: Logger, source: SettingsSource): void {
     if (reported?.get(model) !== reason)
       logger.warn('a model that was made by API is not served', { deployment: model, reason })
   reportedReasons.set(source, notServed)
-}
-
-function sharedCooldown({ deployment: { id, target }, cooldownMs, error }: Cooldown): SharedCooldown {
-  const isRateLimited = error.kind === 'upstream-rate-limited'
-  return { deploymentId: id, model: target.model, cooldownMs, isRateLimited }
-}
-
-function cooldownFields({ deployment, cooldownMs, failsInARow, error }: Cooldown): LogFields {
-  return {
-    deployment: deployment.id,
-    model: deployment.modelName,
-    provider: deployment.target.provider.name,
-    cooldown_ms: cooldownMs,
-    failures: failsInARow,
-    error: error.kind,
-    error_message: error.message,
-  }
-}
-
-function readiness(store: Store, worker: WorkerLink | undefined, draining: boolean): Readiness {
-  // An unreachable database does not matter for a while: known keys work and the journal records every call.
-  // Two replicas that count limits separately would admit twice as much: only the one with the claim is ready.
-  const ready = !draining && store.ledger.healthy && store.isOnlyReplica()
-  return {
-    ready,
-    details: {
-      db: store.databaseState(),
-      redis:
-        store.redis === undefined || worker?.hasOwnStore
-          ? 'not configured'
-          : store.redis.reachable
-            ? 'connected'
-            : 'disconnected',
-      ...(worker && { workers: worker.count, workers_serving: worker.serving() }),
-      ...(store.redis && !store.redis.reachable && { limits: store.redis.withoutRedis }),
-      ledger: store.ledger.healthy ? (store.ledger.failure() ?? 'ok') : 'the journal cannot be written (disk full?)',
-      ledger_backlog: backlogDetails(store.ledger.backlog()),
-      ...(!store.isOnlyReplica() && {
-        replicas: 'another replica runs on this database, and there is no REDIS_URL to share limits',
-      }),
-      ...(draining && { draining: true }),
-    },
-  }
-}
-
-/** What waits for the database, and how long the oldest of it does. */
-function backlogDetails({ bytes, records, sinceMs }: Backlog): Readiness['details']['ledger_backlog'] {
-  return { bytes, records, oldest_seconds: Math.round(Math.max(clock.epochMs() - sinceMs, 0) / 1000) }
 }

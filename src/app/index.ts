@@ -106,7 +106,7 @@ interface ServerParts {
 
 async function serveStore(serving: ServerParts): Promise<RunningServer> {
   const { options, logger, source, lock, store, readers, announce } = serving
-  const connectionsMax = connectionLimit(options.environment[connectionsVariable], descriptorLimit())
+  const { host: hostname, port, worker } = options
   await source.merged.useObjects(() => store.configured.objects())
   const secrets = refreshSecrets(source, logger)
   await secrets.readNew()
@@ -115,15 +115,15 @@ async function serveStore(serving: ServerParts): Promise<RunningServer> {
   await parts.usageExport.begin()
   store.configured.onChange(() => tellObjects(parts, options))
   const server = listen({
-    hostname: options.host,
-    port: options.port,
-    sharesPort: options.worker !== undefined,
+    hostname,
+    port,
+    sharesPort: worker !== undefined,
     clock: tickClock,
     wheel: parts.timers,
     handle: parts.router.handle,
     refuse: parts.router.refuse,
     report: thrown => logger.error('the router failed', { error: stackOf(thrown) }),
-    limit: limitOf(connectionsMax, parts.router, logger),
+    limit: limitOf(options, parts.router, logger),
     bodyMemoryBytesMax: parts.bodyMemoryBytesMax,
   })
   const { warnings, leftOut = [] } = source.current()
@@ -234,7 +234,8 @@ async function keepMasterKey(
 /** The end of a call, or a connection idle for a second, frees a slot. */
 const fullRetryMs = 1000
 
-function limitOf(max: number, router: RequestRouter, logger: Logger): ConnectionLimit {
+function limitOf({ environment }: ServeOptions, router: RequestRouter, logger: Logger): ConnectionLimit {
+  const max = connectionLimit(environment[connectionsVariable], descriptorLimit())
   const message = 'the gateway has as many connections as it can serve, and none is idle; try again in a second'
   return {
     max,

@@ -55,4 +55,3 @@ function addValue(series: Map<string, number>, name: string, key: string, value:
   else if (smallest.has(name)) series.set(key, Math.min(before, value))
   else series.set(key, before + value)
 }
-
