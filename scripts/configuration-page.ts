@@ -45,6 +45,8 @@ const sections: readonly (readonly [title: string, path: readonly string[]])[] =
   ['`cost_terms` of `settings`', ['settings', 'cost_terms']],
   ['`cache_params` of `settings`', ['settings', 'cache_params']],
   ['`default_internal_user_params` of `settings`', ['settings', 'default_internal_user_params']],
+  ['`default_team_params` of `settings`', ['settings', 'default_team_params']],
+  ['`default_end_user_params` of `settings`', ['settings', 'default_end_user_params']],
   ['`default_key_generate_params` of `settings`', ['settings', 'default_key_generate_params']],
   ['`upperbound_key_generate_params` of `settings`', ['settings', 'upperbound_key_generate_params']],
   ['`alert_to_webhook_url` of `general_settings`', ['general_settings', 'alert_to_webhook_url']],

@@ -126,8 +126,7 @@ async function serveStore(serving: ServerParts): Promise<RunningServer> {
     limit: limitOf(options, parts.router, logger),
     bodyMemoryBytesMax: parts.bodyMemoryBytesMax,
   })
-  const { warnings, leftOut = [] } = source.current()
-  const facts = { url: server.url, models: countModels(source.current()), warnings, leftOut }
+  const facts = servedFacts(server.url, source)
   const firstMasterKey = await keepMasterKey(store, logger, made => announce({ ...facts, firstMasterKey: made })).catch(
     (error: unknown) => {
       void server.stop()
@@ -174,6 +173,11 @@ async function serveStore(serving: ServerParts): Promise<RunningServer> {
       ])
     },
   }
+}
+
+function servedFacts(url: string, source: SettingsSource): Omit<Announcement, 'firstMasterKey'> {
+  const { warnings, leftOut = [] } = source.current()
+  return { url, models: countModels(source.current()), warnings, leftOut }
 }
 
 function tellObjects(parts: { objectsChanged(): void }, { worker }: ServeOptions): void {

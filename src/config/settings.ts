@@ -40,7 +40,7 @@ import { ledgerRetentionOf } from './sections/ledger.ts'
 import { limitSettingsOf } from './sections/limits.ts'
 import { madeByApiSettingsOf } from './sections/made-by-api.ts'
 import { publicModelsOf } from './sections/model-hub.ts'
-import { newKeysOf, userSettingsOf } from './sections/new-keys.ts'
+import { newKeysOf, userSettingsOf, newTeamsOf } from './sections/new-keys.ts'
 import { openTelemetryOf, openTelemetryProblem } from './sections/open-telemetry.ts'
 import { readPriceTerms } from './sections/price-terms.ts'
 import { requestSettingsOf } from './sections/request-fields.ts'
@@ -217,6 +217,7 @@ function settingsOf(
     hiddenAliases: aliases.hidden,
     router: routerSettingsOf(config),
     ...userSettingsOf(common),
+    newTeams: newTeamsOf(common),
     newKeys: newKeysOf(common),
     healthAlerts: healthAlertsOf(general),
     budgets: budgetSettingsOf(config),

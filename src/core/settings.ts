@@ -12,7 +12,7 @@ import type { IdentitySettings } from './sign-in/identity-providers.ts'
 import type { GuardrailSettings } from './guardrails.ts'
 import type { LimitScope } from './tenancy/limits.ts'
 import type { SignInSettings } from './sign-in/sign-in-settings.ts'
-import type { User } from './tenancy/tenancy.ts'
+import type { Team, User } from './tenancy/tenancy.ts'
 
 /** Everything that a configuration file decides. */
 export interface Settings {
@@ -27,6 +27,10 @@ export interface Settings {
   readonly userLimits: Omit<LimitScope, 'id'>
   /** What users get who are made without these fields. */
   readonly newUsers: Pick<User, 'role' | 'models' | 'maxBudgetNanoUsd' | 'budgetDuration'>
+  /** Ids of the teams that every user may join. */
+  readonly availableTeams: readonly string[]
+  /** What teams get that are made without these fields. */
+  readonly newTeams: Partial<Team>
   /** What counts as a request per minute: calls of models and files, or every request with a key. */
   readonly rateLimitCounts: 'calls' | 'requests'
   readonly budgets: BudgetSettings

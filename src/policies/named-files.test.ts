@@ -70,7 +70,7 @@ function rig(
     caller: { role, key: { id: 'key-1', models } },
     client: {},
     format: openaiChat,
-    models: { settings: { deployments: [home, twin, far], bodyBytesMax, accessGroups: {} } },
+    models: { settings: { deployments: [home, twin, far], bodyBytesMax, accessGroups: {}, aliases: {} } },
   } as unknown as Call
   const { admit } = namedFiles({
     files: { find: async (_kind, id, owner) => (asked.push(owner), known.get(id)) },

@@ -1,5 +1,5 @@
 /** Calls that name a customer who is blocked, or a customer or a tag of others, are refused. */
-import { customerFields, namingProblem } from '../access/limits/named-owners.ts'
+import { isLimitedCustomer, limitsCalls, namingProblem } from '../access/limits/named-owners.ts'
 import { tagsOfKey } from '../access/key.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Call, CallInAdmission } from '../core/call.ts'
@@ -36,7 +36,7 @@ function admitCustomer(call: Call, tenants: TenantDirectory): Promise<void> | un
 function checkCustomer(call: CallInAdmission, customer: Customer | undefined): void {
   if (!customer) return
   const rules = call.models.settings.budgets
-  const problem = namingProblem(call.caller, customer, customerFields(customer, rules), rules)
+  const problem = namingProblem(call.caller, customer, isLimitedCustomer(customer, rules), rules)
   if (problem) {
     const param = endUserFieldOf(call)
     // The row of the refused call is none of the customer's.
@@ -62,7 +62,7 @@ function admitTags(call: Call, tenants: TenantDirectory): Promise<void> | undefi
 /** An administrator may give a key or a team any tag without an owner: its calls do not choose it. */
 function checkTag(call: CallInAdmission, tag: Tag | undefined): void {
   if (!tag) return
-  const problem = namingProblem(call.caller, tag, tag, call.models.settings.budgets)
+  const problem = namingProblem(call.caller, tag, limitsCalls(tag), call.models.settings.budgets)
   if (!problem) return
   const isOwn = hasTag(call.caller, tag.id)
   if (isOwn && problem === 'unowned') return

@@ -69,6 +69,7 @@ async function askTags(post: (path: string, body: object, status?: number) => Pr
   await post('/tag/update', { name: 'none' }, 404)
   await post('/tag/info', { names: ['batch', 'none'] })
   await ask('GET', '/tag/list')
+  await ask('GET', '/team/available')
   await post('/tag/delete', { name: 'batch' })
   await post('/tag/delete', { name: 'batch' }, 404)
 }

@@ -162,7 +162,7 @@ for (const backend of backends())
       expect(rows.find(row => row.http_status === 422)).toMatchObject({
         outcome: 'error',
         attempts: 0,
-        cost_nano_usd: null,
+        cost_nano_usd: '0',
       })
       expect((await get('/spend/logs/v2?key_id=someone', key)).status).toBe(403)
       expect((await get('/spend/logs/v2?cursor=zzz', key)).status).toBe(400)

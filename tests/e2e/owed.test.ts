@@ -244,12 +244,12 @@ describe('sent and not answered', () => {
   for (const model of ['busy', 'refused'])
     test(`an upstream that says it did nothing is owed nothing (${model})`, async () => {
       const { row } = await ask({ model: `raw/${model}`, messages, num_retries: 2 })
-      expect(row).toMatchObject({ usage_source: 'none', input_tokens: null, output_tokens: null, cost_nano_usd: null })
+      expect(row).toMatchObject({ usage_source: 'none', input_tokens: null, output_tokens: null, cost_nano_usd: '0' })
     })
 
   test('an upstream that was not reached is owed nothing', async () => {
     const { row } = await ask({ model: 'gone', messages })
-    expect(row).toMatchObject({ status: 503, usage_source: 'none', input_tokens: null, cost_nano_usd: null })
+    expect(row).toMatchObject({ status: 503, usage_source: 'none', input_tokens: null, cost_nano_usd: '0' })
   })
 
   test('a refused attempt beside a good one changes nothing', async () => {

@@ -90,12 +90,11 @@ export const teamChanges = (sent: TeamInput): TenantChanges<'team'> => ({
   ...(sent.blocked !== undefined && { blockedByDirectory: false }),
 })
 
-/** The team that `/team/new` makes of what was sent. */
-export const newTeam = (id: string, sent: TeamInput): NewTenant<'team'> => ({
-  ...blankRecord(teamFields),
-  id,
-  ...teamChanges(sent),
-})
+/** The team that is made of what was sent; null says no more than a field that is left out. */
+export const newTeam = (id: string, sent: TeamInput, defaults: Partial<Team>): NewTenant<'team'> => {
+  const given = Object.entries(teamChanges(sent)).filter(([, value]) => value !== null)
+  return { ...blankRecord(teamFields), ...defaults, id, ...(Object.fromEntries(given) as TenantChanges<'team'>) }
+}
 
 /** A team as the API shows it. `spend` in dollars. */
 export const shownTeam = (team: Team, members: readonly Membership[], spend: number) => ({

@@ -60,7 +60,6 @@ const company: Json = {
   settings: {
     cache_params: { semantic_model: 'm' },
     max_budget: 5,
-    max_end_user_budget: 5,
   },
 }
 
@@ -73,6 +72,8 @@ const beside: readonly (readonly [key: RegExp, file: Json])[] = [
     /forward_client_credentials/,
     { model_list: [{ model_name: 'own', proxy_params: { model: 'openai/gpt-4.1', api_key: 'a-key' } }] },
   ],
+  [/end_user.*budget_duration/, { settings: { max_end_user_budget: 5 } }],
+  [/default_team_params.budget_duration/, { settings: { default_team_params: { max_budget: 5 } } }],
   [/internal_user.*budget_duration/, { settings: { max_internal_user_budget: 5 } }],
 ]
 

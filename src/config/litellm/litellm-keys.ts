@@ -251,7 +251,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
     'settings.default_internal_user_params.',
     {
       budgets: 'soft_budget',
-      keys: 'auto_create_key available_teams',
+      keys: 'auto_create_key',
     },
   ],
   [
@@ -319,8 +319,7 @@ const restrictions: typeof sections = [
     'settings.',
     {
       hooks: 'callbacks',
-      budgets: 'max_end_user_budget_id tag_budget_config',
-      teams: 'default_team_params',
+      budgets: 'tag_budget_config',
       keyRules: 'key_generation_settings',
       limits: 'max_parallel_requests',
     },

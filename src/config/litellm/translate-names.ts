@@ -21,6 +21,7 @@ import { withAffinity } from './litellm-affinity.ts'
 import { withClientCredentials } from './litellm-credentials.ts'
 import { withoutCooldowns } from './litellm-cooldowns.ts'
 import { withRates } from './litellm-rates.ts'
+import { withTeamSettings } from './litellm-team-settings.ts'
 import { writtenPathOf } from '../reading/reading.ts'
 import type { Path } from '../reading/paths.ts'
 import type { Finding } from '../reading/reading.ts'
@@ -54,11 +55,14 @@ export function translateNames(value: unknown, reading: Reading): NamedFile {
   const writtenPath = (path: Path): Path => writtenPathOf(written, path)
   const renamed = withOurNames(value, [], { ...reading, written })
   const isPeers = reading.isFile && isOfLiteLlm(value)
-  const known = (given: unknown) => withAffinity(withClientCredentials(withoutCooldowns(given)))
-  const rated = isPeers ? known(withRates(renamed, reading.warnings)) : renamed
+  const rated = isPeers ? translated(renamed, reading.warnings) : renamed
   const used = withoutUnused(rated, [], { ...reading, isPeers, writtenPath })
   return { value: used, isPeers, written, writtenPath }
 }
+
+/** What LiteLLM means by values that are others here. */
+const translated = (file: unknown, warnings: Finding[]): unknown =>
+  withAffinity(withClientCredentials(withTeamSettings(withoutCooldowns(withRates(file, warnings)), warnings)))
 
 /** Whether a file is written in LiteLLM's names: those of our own are strict in all sections. */
 function isOfLiteLlm(value: unknown): boolean {

@@ -5,7 +5,9 @@ import type { BudgetRule, BudgetSettings } from '../../core/tenancy/budgets.ts'
 import { settingKeys, withDefaults } from '../../core/setting-keys.ts'
 import type { Values } from '../../core/setting-keys.ts'
 import type { alertKeys } from './alerts.ts'
-import { budgetUsd, checkedText } from './value-types.ts'
+import { unlimited } from '../../core/tenancy/tenancy.ts'
+import type { SpendingFields } from '../../core/tenancy/tenancy.ts'
+import { budgetUsd, checkedText, count, id } from './value-types.ts'
 
 /** A text such as `30d` or `1mo` after which a budget begins anew. */
 export const budgetDuration = () =>
@@ -52,6 +54,41 @@ export const budgetKeys = settingKeys('limits', {
   },
 })
 
+const endUserKeys = settingKeys('limits', {
+  max_budget: {
+    type: budgetUsd,
+    description: 'What each end user (`user` of a call) without a budget of its own may cost, in US dollars.',
+    example: 5,
+  },
+  budget_duration: {
+    type: budgetDuration,
+    description: 'After how long the budget begins anew of end users without their own. Left out: never.',
+    example: '1d',
+  },
+  budget_id: {
+    type: id,
+    description:
+      'The named budget (POST /budget/new) that sets what is not set here. Until it exists, calls that name an end ' +
+      'user are refused.',
+    example: 'free-tier',
+  },
+  rpm_limit: {
+    type: count,
+    description: 'The requests a minute that an end user without a limit of its own may make.',
+    example: 60,
+  },
+  tpm_limit: {
+    type: count,
+    description: 'The tokens a minute that an end user without a limit of its own may use.',
+    example: 100_000,
+  },
+  max_parallel_requests: {
+    type: count,
+    description: 'The calls that an end user without a limit of its own may have under way at once.',
+    example: 8,
+  },
+})
+
 /** Keys of `settings` for the budget of all calls and of each end user. */
 export const commonBudgetKeys = settingKeys('limits', {
   timezone: {
@@ -73,13 +110,27 @@ export const commonBudgetKeys = settingKeys('limits', {
   },
   max_end_user_budget: {
     type: budgetUsd,
-    description: 'What each end user (`user` of a call) without a budget of its own may cost, in US dollars.',
+    sameAs: 'settings.default_end_user_params.max_budget',
+    description: 'The same as `max_budget` of `default_end_user_params`, which wins.',
     example: 5,
   },
   end_user_budget_duration: {
     type: budgetDuration,
-    description: 'After how long `max_end_user_budget` begins anew. Without it that never happens.',
+    sameAs: 'settings.default_end_user_params.budget_duration',
+    description: 'The same as `budget_duration` of `default_end_user_params`, which wins.',
     example: '1d',
+  },
+  max_end_user_budget_id: {
+    type: id,
+    sameAs: 'settings.default_end_user_params.budget_id',
+    description: 'The same as `budget_id` of `default_end_user_params`, which wins.',
+    example: 'free-tier',
+  },
+  default_end_user_params: {
+    keys: endUserKeys,
+    description:
+      'Limits and the budget of every end user (`user` of a call) without their own, also of those who are not stored.',
+    example: { max_budget: 5, budget_duration: '1d' },
   },
 })
 
@@ -115,7 +166,7 @@ export function budgetSettingsOf(config: BudgetSections): BudgetSettings {
     webhookUrls: [given.alert_to_webhook_url?.budget_alerts ?? []].flat(),
     alertEmails: [given.alert_to_email?.budget_alerts ?? []].flat(),
     all: budgetRuleOf(common.max_budget, common.budget_duration),
-    endUser: budgetRuleOf(common.max_end_user_budget, common.end_user_budget_duration),
+    endUser: endUserDefaultsOf(common),
     unownedLimits: general.unowned_limits,
     providers: Object.fromEntries(
       Object.entries(router.provider_budget_config ?? {}).map(([name, { budget_limit: usd, time_period: period }]) => [
@@ -124,6 +175,23 @@ export function budgetSettingsOf(config: BudgetSections): BudgetSettings {
       ]),
     ),
   }
+}
+
+function endUserDefaultsOf(common: Values<typeof commonBudgetKeys>): SpendingFields | null {
+  const given = common.default_end_user_params ?? {}
+  const rule = budgetRuleOf(
+    given.max_budget ?? common.max_end_user_budget,
+    given.budget_duration ?? common.end_user_budget_duration,
+  )
+  const defaults: SpendingFields = {
+    ...unlimited,
+    ...rule,
+    budgetId: given.budget_id ?? common.max_end_user_budget_id ?? null,
+    requestsPerMinute: given.rpm_limit ?? null,
+    tokensPerMinute: given.tpm_limit ?? null,
+    parallelRequests: given.max_parallel_requests ?? null,
+  }
+  return Bun.deepEquals(defaults, unlimited) ? null : defaults
 }
 
 const nanoUsdPerUsd = 1e9

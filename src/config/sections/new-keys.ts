@@ -3,6 +3,8 @@ import { z } from 'zod'
 import type { KeyBounds, NewKeySettings } from '../../core/settings.ts'
 import { settingKeys, withDefaults } from '../../core/setting-keys.ts'
 import type { Values } from '../../core/setting-keys.ts'
+import { memberPermissions } from '../../core/tenancy/fields.ts'
+import type { Team } from '../../core/tenancy/tenancy.ts'
 import { budgetDuration, budgetRuleOf } from './budgets.ts'
 import { budgetUsd, count, countUpTo, duration, durationMs, id, openMap } from './value-types.ts'
 
@@ -115,6 +117,45 @@ const userKeys = settingKeys('limits', {
     description: 'After how long the budget begins anew of users who are made without one.',
     example: '30d',
   },
+  available_teams: {
+    type: () => z.array(id()).max(1000),
+    default: [],
+    description: 'Ids of teams that every user may join and leave without being asked (GET /team/available).',
+    example: ['guests'],
+  },
+})
+
+const teamKeys = settingKeys('limits', {
+  max_budget: {
+    type: budgetUsd,
+    description: 'The budget in US dollars of teams that are made without one.',
+    example: 100,
+  },
+  budget_duration: {
+    type: budgetDuration,
+    description: 'After how long the budget begins anew of teams that are made without this field.',
+    example: '1mo',
+  },
+  models: {
+    type: () => z.array(z.string()).max(1000),
+    description: 'The models of teams that are made without a list of models.',
+    example: ['gpt-4.1-mini'],
+  },
+  rpm_limit: {
+    type: keyCount,
+    description: 'The requests a minute of teams that are made without this limit.',
+    example: 600,
+  },
+  tpm_limit: {
+    type: keyCount,
+    description: 'The tokens a minute of teams that are made without this limit.',
+    example: 1_000_000,
+  },
+  team_member_permissions: {
+    type: () => z.array(z.enum(memberPermissions)),
+    description: 'What members of teams may do with keys that are made without this field.',
+    example: ['/key/info', '/key/generate'],
+  },
 })
 
 /** Keys of `settings`. */
@@ -149,6 +190,11 @@ export const newKeyKeys = settingKeys('limits', {
     description: 'The limits of every user without limits of its own, and what users get who are made without it.',
     example: { rpm_limit: 60 },
   },
+  default_team_params: {
+    keys: teamKeys,
+    description: 'What teams get that are made without these fields, by API or by a directory.',
+    example: { max_budget: 100, budget_duration: '1mo' },
+  },
 })
 
 type NewKeyValues = Values<typeof newKeyKeys>
@@ -172,6 +218,19 @@ export function userSettingsOf(common: NewKeyValues) {
       maxBudgetNanoUsd: rule?.maxBudgetNanoUsd ?? null,
       budgetDuration: rule?.budgetDuration ?? null,
     },
+    availableTeams: given.available_teams,
+  }
+}
+
+/** What teams get that are made without some fields. */
+export function newTeamsOf({ default_team_params: given = {} }: NewKeyValues): Partial<Team> {
+  const { models, rpm_limit: rpm, tpm_limit: tpm, team_member_permissions: memberPermissions } = given
+  return {
+    ...budgetRuleOf(given.max_budget, given.budget_duration),
+    ...(models && { models }),
+    ...(rpm !== undefined && { requestsPerMinute: rpm }),
+    ...(tpm !== undefined && { tokensPerMinute: tpm }),
+    ...(memberPermissions && { memberPermissions }),
   }
 }
 

@@ -265,7 +265,7 @@ const occasionalColumns = {
   cost_source: textOrNull(
     'Where the cost comes from; `reserved` = the process died before the end of the call was known, so that the most ' +
       'that it could cost is counted; `input` = likewise, of a call that had reserved nothing: what its input costs ' +
-      'at least, as estimated, and nothing of its output; null = it is not known.',
+      'at least, as estimated, and nothing of its output; null = it is not known, or nothing was owed.',
     ({ costSource }) => (costSource === 'none' ? null : costSource),
     { values: costSources },
   ),

@@ -44,8 +44,8 @@ export interface BudgetSettings {
   readonly alertEmails: readonly string[]
   /** Of all calls with virtual keys together; null = none. */
   readonly all: BudgetRule | null
-  /** Of each end user without a budget of its own; null = none. */
-  readonly endUser: BudgetRule | null
+  /** What holds for each end user as far as it sets nothing itself; the `budgetId` sets the rest. null = nothing. */
+  readonly endUser: SpendingFields | null
   /**
    * Customers and tags that limit calls and belong to no team or organization: calls that name them are refused, but
    * for those of administrators, or counted.

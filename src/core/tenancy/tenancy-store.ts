@@ -227,7 +227,7 @@ export interface TenantDirectory {
   /** The caller with this key record, stored or not: with the user, team and organization that it names. */
   compile(record: VirtualKey): Promise<Caller>
   /** With its effective limits and budget, at once when cached. undefined = there is none of this id. */
-  lookup<Kind extends 'customer' | 'tag'>(
+  lookup<Kind extends 'customer' | 'tag' | 'budget'>(
     kind: Kind,
     id: string,
   ): Tenants[Kind] | undefined | Promise<Tenants[Kind] | undefined>

@@ -4,7 +4,7 @@ import { callerProblem } from '../../access/caller.ts'
 import { refusedFrom } from '../../access/key-rotation.ts'
 import { CallerLimits } from '../../access/limits/limit-scopes.ts'
 import type { LimitOwner, OwnedLimits } from '../../access/limits/limit-scopes.ts'
-import { customerLimits } from '../../access/limits/named-owners.ts'
+import { endUserLimits } from '../../access/limits/named-owners.ts'
 import { refusesModel, unaliased } from '../../access/models/model-access.ts'
 import { administersOrganization, mayReadAll, maySeeKey } from '../../access/rights.ts'
 import { keyName } from '../../access/fields/checks.ts'
@@ -198,8 +198,7 @@ async function othersOf(
 ): Promise<LimitOwner[]> {
   const others: LimitOwner[] = []
   if (customer !== undefined) {
-    const stored = await tenants.lookup('customer', customer)
-    const found = customerLimits(whose, customer, stored, current.settings.budgets)
+    const found = await endUserLimits(whose, customer, tenants, current.settings.budgets)
     others.push(found ?? { id: `customer:${customer}`, fields: unlimited })
   }
   const names = new Set(tags.split(',').map(one => one.trim()))

@@ -109,7 +109,7 @@ const teamNew = withBody(teamBody, {
   async handle({ team_id: id, members_with_roles: named, admins, members, ...fields }, { services, caller }) {
     const team = await services.tenancy.change(actorOf(caller), async tx => {
       await checkOrganization(tx, caller, fields.organization_id ?? null)
-      const record = checkedSpending(newTeam(id ?? randomUUIDv7(), fields))
+      const record = checkedSpending(newTeam(id ?? randomUUIDv7(), fields, services.current.settings.newTeams))
       if (!isAdministrator(caller)) {
         checkMetadata(fields.metadata)
         await checkGivenTags(tx, { teamId: record.id, organizationId: record.organizationId }, record.tags)
@@ -290,6 +290,28 @@ const teamList = withQuery(
   },
 )
 
+/** For a caller without a user, such as the master key, all that may be joined. */
+const teamAvailable = withQuery(() => z.strictObject({}), {
+  ...about,
+  answer: named('AvailableTeams', () => listOf(teamSchema)),
+  paths: ['/team/available'],
+  auth: 'key',
+  operationId: 'listAvailableTeams',
+  summary: 'The teams that the user may join by POST /team/member_add, and is no member of',
+  async handle(_query, { services, caller }) {
+    const { availableTeams } = services.current.settings
+    const joined = groupsOf(caller, 'team')
+    const teams = await services.tenancy.findAll(
+      'team',
+      availableTeams.filter(id => !joined.includes(id)),
+    )
+    return teamRows(
+      services,
+      teams.filter(team => !team.blocked),
+    )
+  },
+})
+
 const pagedQuery = lazy(() =>
   z.strictObject({
     ...pageQueryFields({ most: 100, usual: 10 }),
@@ -375,6 +397,7 @@ export const teamEndpoints: readonly Endpoint[] = [
   modelDelete,
   teamInfo,
   teamList,
+  teamAvailable,
   teamPages,
   permissionsList,
   permissionsUpdate,

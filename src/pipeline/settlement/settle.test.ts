@@ -140,11 +140,13 @@ describe('the cost of a call', () => {
     expect(unpriced).toEqual([])
   })
 
-  test('is none of an answer without an upstream, and not known of a failure without one', () => {
+  test('is none of an answer without an upstream, and of a failure without one', () => {
     const own = settled([], { terms }).settlement
     expect([own.costNanoUsd, own.costSource, own.isOwed, own.priceTerms]).toEqual([0n, 'prices', false, ''])
     const failed = settled([], { outcome: 'gateway_error' })
-    expect([failed.settlement.costNanoUsd, failed.settlement.costSource]).toEqual([null, 'none'])
+    expect([failed.settlement.costNanoUsd, failed.settlement.costSource]).toEqual([0n, 'none'])
+    const refused = settled([], { outcome: 'error', attempts: 2, terms }).settlement
+    expect([refused.costNanoUsd, refused.priceTerms]).toEqual([0n, ''])
     expect(failed.done).toEqual(['upload closed', 'body released'])
     expect(settled([], { attempts: 1 }).settlement.costNanoUsd).toBeNull()
   })

@@ -33,6 +33,7 @@ export interface SettleParts extends CallParts {
 }
 
 const freeCost: RequestCost = { nanoUsd: 0n, source: 'prices' }
+const nothingOwed: RequestCost = { nanoUsd: 0n, source: 'none' }
 
 /** Ends calls: `CallControl` sees to it that each is ended once. */
 export function settler(parts: SettleParts): Settle {
@@ -42,11 +43,10 @@ export function settler(parts: SettleParts): Settle {
     const { owed } = call
     const durationMs = parts.clock.monotonicMs() - call.startedMs
     const times = { atMs: call.startedAtMs, endedAtMs: call.startedAtMs + durationMs }
-    // An answer without an upstream costs nothing, with or without a price.
-    const isOwnAnswer = outcome === 'success' && call.progress.attempts === 0
-    const { nanoUsd, source } = isOwnAnswer ? freeCost : costOf(parts, owed, times)
-    const charged = chargedFor(call, nanoUsd)
+    const { nanoUsd, source } = costOfCall(parts, call, outcome, times)
     const isOwed = owed.length > 0
+    // What nothing is owed for has no fee either.
+    const charged = isOwed ? chargedFor(call, nanoUsd) : { nanoUsd, priceTerms: '' }
     if (isOwed) call.client.billed?.()
     const { usage, usageSource, countedTokens } = usedTogether(owed)
     report(parts, call, {
@@ -70,6 +70,12 @@ export function settler(parts: SettleParts): Settle {
       ownUses: undefined,
     })
   }
+}
+
+/** An answer without an upstream costs nothing, with or without a price; neither does a failure that none bills. */
+function costOfCall(parts: SettleParts, { owed, progress }: Call, outcome: Outcome, times: RequestTimes): RequestCost {
+  if (outcome === 'success' && progress.attempts === 0) return freeCost
+  return outcome !== 'success' && owed.length === 0 ? nothingOwed : costOf(parts, owed, times)
 }
 
 /** What the caller is charged, and the terms that made it of what the vendor charges. */

@@ -1,12 +1,12 @@
 /** The limits of a call: its key's, and those of the customer and the tags that it names. */
 import { CallerLimits } from '../../access/limits/limit-scopes.ts'
 import type { LimitOwner, ModelLimits } from '../../access/limits/limit-scopes.ts'
-import { customerLimits } from '../../access/limits/named-owners.ts'
+import { endUserLimits } from '../../access/limits/named-owners.ts'
 import type { Call } from '../../core/call.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Settings } from '../../core/settings.ts'
 import type { TenantDirectory } from '../../core/tenancy/tenancy-store.ts'
-import type { Customer, Tag } from '../../core/tenancy/tenancy.ts'
+import type { Tag } from '../../core/tenancy/tenancy.ts'
 
 /** Finds the compiled limits of a caller. */
 export interface CallLimits {
@@ -57,22 +57,17 @@ type Named = LimitOwner | undefined
 /** Tags of the key are the caller's own. */
 function othersOf(call: LimitedCall, tenants: TenantDirectory): LimitOwner[] | Promise<LimitOwner[]> {
   const { endUser, tags = [], caller, models } = call
-  const found: LimitOwner[] = []
-  let waits: Promise<unknown>[] | undefined
-  const add = (owner: Named) => owner && found.push(owner)
-  const ofCustomer = (one: Customer | undefined) => customerLimits(caller, endUser, one, models.settings.budgets)
-  if (endUser !== '') {
-    const customer = tenants.lookup('customer', endUser)
-    if (customer instanceof Promise) (waits ??= []).push(customer.then(one => add(ofCustomer(one))))
-    else add(ofCustomer(customer))
-  }
+  const found: (Named | Promise<Named>)[] = []
+  if (endUser !== '') found.push(endUserLimits(caller, endUser, tenants, models.settings.budgets))
   for (const name of tags) {
     if (caller.tags?.some(({ id }) => id === name)) continue
     const tag = tenants.lookup('tag', name)
-    if (tag instanceof Promise) (waits ??= []).push(tag.then(one => add(tagOf(one))))
-    else add(tagOf(tag))
+    found.push(tag instanceof Promise ? tag.then(tagOf) : tagOf(tag))
   }
-  return waits ? Promise.all(waits).then(() => found) : found
+  return found.every(isAtHand) ? present(found) : Promise.all(found).then(present)
 }
+
+const isAtHand = (owner: Named | Promise<Named>): owner is Named => !(owner instanceof Promise)
+const present = (owners: readonly Named[]): LimitOwner[] => owners.filter(one => one !== undefined)
 
 const tagOf = (tag: Tag | undefined): Named => tag && { id: `tag:${tag.id}`, fields: tag }

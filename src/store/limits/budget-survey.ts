@@ -1,6 +1,7 @@
 /** Every budget, the nearest to its limit first: for people who look at them, not for decisions about calls. */
 import { BudgetPlan, budgetDefinitions } from '../../access/limits/budget-plan.ts'
 import { withBudget, withTeamShare } from '../../access/caller.ts'
+import { customerFields } from '../../access/limits/named-owners.ts'
 import type {
   BudgetSettings,
   BudgetRule,
@@ -284,13 +285,20 @@ async function owners({ database, settings }: SurveyContext, kind: StoredKind, r
     const teams = await byId<Team>(database, 'team', rows, 'group_id')
     return rows.map(row => memberOwner(own(toRecord<Membership>(membershipColumns, row)), teams))
   }
+  const defaults = kind === 'customer' ? await endUserDefaults(database, settings.endUser) : null
   return rows.map((row): Owner => {
     const record = own(kind === 'key' ? toRecord<KeyRecord>(keyColumns, row) : tenantOf(kind, row))
     const name = record.alias ?? textOf(record, 'email') ?? textOf(record, 'hint') ?? record.id
-    const isDefault = kind === 'customer' && settings.endUser !== null && record.maxBudgetNanoUsd === null
-    const fields = isDefault ? { ...record, ...settings.endUser } : record
+    const fields = customerFields(record, defaults)
     return { kind, id: record.id, name, version: record.version, fields }
   })
+}
+
+/** Where their named budget does not exist, they have none, and their calls are refused. */
+async function endUserDefaults(database: SurveyedDatabase, rule: BudgetSettings['endUser']) {
+  if (rule?.budgetId == null) return rule
+  const named = await byId<NamedBudget>(database, 'budget', [{ budget_id: rule.budgetId }], 'budget_id')
+  return withBudget(rule, named.get(rule.budgetId))
 }
 
 function memberOwner(member: Membership, teams: ReadonlyMap<string, Team>): Owner {

@@ -56,7 +56,7 @@ export class CallerLoader implements TenantDirectory {
     }
   }
 
-  lookup<Kind extends 'customer' | 'tag'>(
+  lookup<Kind extends 'customer' | 'tag' | 'budget'>(
     kind: Kind,
     id: string,
   ): Tenants[Kind] | undefined | Promise<Tenants[Kind] | undefined> {

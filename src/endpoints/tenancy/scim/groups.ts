@@ -180,7 +180,10 @@ const create = scim({
       const former = await checkUnique(tx, fields)
       const team = former
         ? await tx.update('team', former.id, { ...fields, ...returnOf(former) })
-        : await tx.insert('team', { ...newTeam(randomUUIDv7(), {}), ...fields })
+        : await tx.insert('team', {
+            ...newTeam(randomUUIDv7(), {}, context.services.current.settings.newTeams),
+            ...fields,
+          })
       // What was left when its removal was cut off does not come back.
       await changeMembers(tx, team.id, [{ kind: 'set', userIds }])
       return team
