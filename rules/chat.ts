@@ -37,8 +37,13 @@ export interface ChatRule extends FieldRule {
   readonly words?: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** Fields that it takes as a list alone: a single text is sent as a list of one. */
   readonly lists?: readonly string[]
-  /** `logprobs` is how many alternatives are wanted, which OpenAI says by `top_logprobs` beside it. */
-  readonly logprobsAsCount?: true
+  /**
+   * `logprobs` may be how many alternatives are wanted, which OpenAI says by `top_logprobs` beside it; `only` = it has
+   * to be.
+   */
+  readonly logprobsAsCount?: 'only' | 'too'
+  /** The content of a message is a text: parts that are all text are joined. Absent = parts are taken. */
+  readonly textContent?: true
   /** Takes no JSON schema in `response_format`: the gateway puts it into the prompt, and checks the answer. */
   readonly schemas?: false
   /** Takes `response_format` and tools in one call; absent = yes, false = as for schemas, in calls with tools. */

@@ -29,6 +29,8 @@ export interface ClaudeRule extends NamedRow {
   /** Structured outputs (`output_config.format`). */
   readonly outputSchema: boolean
   readonly tools: boolean
+  /** Searches the web by itself (`web_search_20250305`); Bedrock does not offer it. */
+  readonly webSearch: boolean
   /** Signs its thinking, and wants it back before the calls of tools that followed it. */
   readonly signsThinking: boolean
 }
@@ -46,6 +48,7 @@ const newest = {
   sampling: 'never',
   outputSchema: true,
   tools: true,
+  webSearch: true,
   signsThinking: true,
 } as const satisfies Omit<ClaudeRule, 'pattern' | 'source'>
 
@@ -59,10 +62,11 @@ const budgeted = {
   sampling: 'unless-thinking',
   outputSchema: true,
   tools: true,
+  webSearch: true,
   signsThinking: true,
 } as const satisfies Omit<ClaudeRule, 'pattern' | 'source'>
 
-const thoughtless = { ...budgeted, thinking: [], outputSchema: false } as const
+const thoughtless = { ...budgeted, thinking: [], outputSchema: false, webSearch: false } as const
 
 /** Names such as `claude-opus-4-1-20250805` and `claude-4-opus-20250514`, with `-` or `.` inside of the version. */
 const named = (family: string, version: string): RegExp =>
@@ -141,7 +145,13 @@ const rows: readonly ClaudeRule[] = [
 ]
 
 /** Other vendors with this dialect implement its first form, with a budget. */
-const otherVendor: ClaudeRule = { pattern: /./, source: docs('api/messages'), ...budgeted, signsThinking: false }
+const otherVendor: ClaudeRule = {
+  pattern: /./,
+  source: docs('api/messages'),
+  ...budgeted,
+  webSearch: false,
+  signsThinking: false,
+}
 
 /** A Claude of no row is newer than the table: what some of the newest refuse is not sent to it. */
 const unknownClaude: ClaudeRule = { pattern: /claude/, source: docs('about-claude/models'), ...newest, off: 'never' }

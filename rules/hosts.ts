@@ -109,6 +109,8 @@ const cerebras: HostRule = {
 const fireworks: HostRule = {
   source: read('https://docs.fireworks.ai/guides/reasoning'),
   refusal: 'fireworks',
+  // Types of fireworks-ai 1.2.30 (PyPI, 2026-11-29): a boolean, or a number up to 5.
+  logprobsAsCount: 'too',
   // Beside what it names: not in the types of fireworks-ai 1.2.28 (PyPI).
   unsupported: [
     'enable_thinking',
@@ -157,7 +159,7 @@ const together: HostRule = {
   ],
   rename: { max_completion_tokens: 'max_tokens' },
   lists: ['stop'],
-  logprobsAsCount: true,
+  logprobsAsCount: 'only',
   messageFields: ['refusal', 'content.image_url.detail', ...foreignMarks],
   toolFields: ['function.strict', ...markedTools],
   models: [
@@ -196,6 +198,8 @@ const deepseek: HostRule = {
   rename: { max_completion_tokens: 'max_tokens' },
   efforts: ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
   effortOff: { field: 'thinking', value: { type: 'disabled' } },
+  // 400 "invalid type: sequence, expected a string" (github.com/QwenLM/qwen-code/pull/2320, 2026-11-29).
+  textContent: true,
   messageFields: ['thinking_blocks'],
   schemas: false,
 }
@@ -208,8 +212,15 @@ export const hostRules: Readonly<Record<string, HostRule>> = {
   together_ai: together,
   xai: { source: grokReasoning, refusal: 'xai', messageFields: ['thinking_blocks'], models: grokRows },
   deepseek,
+  /** "Invalid 'content' type. Expected one of: ['str'], got list." */
+  sambanova: {
+    source: { url: 'https://github.com/musistudio/claude-code-router/issues/965', readOn: '2026-11-29' },
+    textContent: true,
+  },
   moonshot: {
     source: read('https://platform.moonshot.ai/docs/api/chat'),
+    // litellm 1.110.2 joins parts that are all text (2026-11-29).
+    textContent: true,
     rename: { max_completion_tokens: 'max_tokens' },
     messageFields: ['thinking_blocks'],
     models: [{ pattern: /kimi-k3/, source: peersList, efforts: kimi3Efforts }],

@@ -8,12 +8,15 @@ const clientTools = /^(function|custom|namespace|computer_\d+|bash_\d+|text_edit
 /** Gemini's tools that the client runs. */
 const clientDeclarations: ReadonlySet<string> = new Set(['functionDeclarations', 'function_declarations'])
 /** Other fields with which the vendor searches, asks further models, or reads the conversation once more. */
-const vendorFields = ['web_search_options', 'search_parameters', 'plugins', 'fallbacks', 'context_management'] as const
+const searchField = 'web_search_options'
+const vendorFields = ['search_parameters', 'plugins', 'fallbacks', 'context_management'] as const
 /** Fields that name input which is not in the body: earlier turns, and what an explicit cache holds. */
 const storedInput = ['previous_response_id', 'conversation', 'cachedContent', 'cached_content'] as const
 
 /** true = the vendor may search, run code, or ask other models, as often as it decides. */
 export function letsVendorAct(body: JsonBody): boolean {
+  // Without a member it asks for a search like any other.
+  if (body.has(searchField) && isObject(body.get(searchField))) return true
   if (vendorFields.some(field => body.has(field) && isGiven(body.get(field)))) return true
   return body.has('tools') && objectsOf(body.get('tools')).some(isVendorTool)
 }

@@ -37,6 +37,7 @@ export const catalog = {
   groq: {
     baseUrl: 'https://api.groq.com/openai/v1',
     apiKeyEnv: ['GROQ_API_KEY'],
+    honours: ['search_settings'],
     embeddings: false,
     responses: true,
     speech: true,

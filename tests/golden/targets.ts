@@ -29,6 +29,7 @@ const rows: readonly Row[] = [
   { provider: 'deepinfra', models: ['Qwen/Qwen3-32B'] },
   { provider: 'vercel_ai_gateway', models: ['openai/gpt-5'] },
   { provider: 'deepseek', models: ['deepseek-chat'] },
+  { provider: 'sambanova', models: ['DeepSeek-V3.1'] },
   { provider: 'openrouter', models: ['openai/gpt-5'] },
   { provider: 'together_ai', models: ['meta-llama/Llama-3.3-70B-Instruct-Turbo'] },
   { provider: 'perplexity', models: ['sonar'] },

@@ -399,13 +399,16 @@ export function randomRequest(random: Random, format: string, can: Abilities): C
   return request
 }
 
-/** Without undefined fields and the places of URLs, and with its keys in order: for comparisons. */
+/** What a dialect may know of an address beside it. */
+const addressNotes = new Set(['field', 'mediaType'])
+
+/** Without undefined fields and the places and types of URLs, and with its keys in order: for comparisons. */
 export function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key, one]) => one !== undefined && !(key === 'field' && 'url' in value))
+      .filter(([key, one]) => one !== undefined && !('url' in value && addressNotes.has(key)))
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, one]) => [key, canonical(one)]),
   )

@@ -55,6 +55,10 @@ export interface FieldRules {
   readonly withoutEmptyTurns?: true
   /** true = its model may be a Gemini, which reads the signatures of its calls (`core/dialects/call-signature.ts`). */
   readonly readsCallSignatures?: true
+  /** true = its `logprobs` of chats may be the number of alternatives. */
+  readonly countsLogprobs?: true
+  /** true = it takes the contents of messages as texts alone: parts that are all text are translated to one. */
+  readonly textContent?: true
   /** true = the host knows no `developer` role: such calls are translated instead of forwarded. */
   readonly noDeveloperRole?: true
 }

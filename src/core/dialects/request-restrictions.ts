@@ -38,6 +38,9 @@ const openrouterMembers: Members = {
 /** Vercel's `providerOptions.gateway` ("Zero data retention", "Disallow prompt training", "Provider options", 2026). */
 const gatewayMembers: Members = { zeroDataRetention: isGiven, disallowPromptTraining: isGiven, only: isGiven }
 
+/** Groq's `search_settings` (types of groq-sdk 1.7.0): which pages a search may find. */
+const groqMembers: Members = { include_domains: isGiven, exclude_domains: isGiven, country: isGiven }
+
 /** The restricting members of an object; undefined = none. */
 function part(value: unknown, members: Members): Json | undefined {
   if (!isObject(value)) return undefined
@@ -55,6 +58,7 @@ const parts: Readonly<Record<string, (value: unknown) => Json | undefined>> = {
   provider: value => part(value, openrouterMembers),
   providerOptions: vercelPart,
   provider_options: vercelPart,
+  search_settings: value => part(value, groqMembers),
 }
 
 /** What of a steering field may pass to a host that honours it, as it only narrows; undefined = nothing does. */
@@ -64,7 +68,7 @@ export function restrictingPart(field: string, value: unknown): Json | undefined
 
 /**
  * Fields that restrict as a whole: Anthropic's place of inference (platform.claude.com/docs, "Data residency"),
- * LiteLLM's region, and filters of searches: Perplexity, xAI, Groq (each host's API reference, 2026-11).
+ * LiteLLM's region, and filters of searches: Perplexity, xAI (each host's API reference, 2026-11).
  */
 const wholes: Readonly<Record<string, (value: unknown) => boolean>> = {
   inference_geo: value => isGiven(value) && value !== 'global',
@@ -78,8 +82,6 @@ const wholes: Readonly<Record<string, (value: unknown) => boolean>> = {
   last_updated_before_filter: isGiven,
   search_mode: isGiven,
   disable_search: isGiven,
-  search_settings: value =>
-    part(value, { include_domains: isGiven, exclude_domains: isGiven, country: isGiven }) !== undefined,
   search_parameters: value =>
     isObject(value) && (value.mode === 'off' || isGiven(value.sources) || isGiven(value.from_date ?? value.to_date)),
   'web_search_options.filters': isGiven,

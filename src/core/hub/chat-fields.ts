@@ -193,7 +193,15 @@ export const chatFields: readonly ChatField[] = [
     description: 'The newer name of `max_tokens`; it counts where both are sent.',
   },
   ...sharedChatFields,
-  { name: 'logprobs', schema: type.boolean, property: 'logprobs', neutral: false },
+  {
+    name: 'logprobs',
+    schema: type.anyOf(type.boolean, type.integer(0, 20)),
+    property: 'logprobs',
+    converted: true,
+    neutral: false,
+    probes: [{ logprobs: true }],
+    description: 'A number is what Together and Fireworks take: how many alternatives are wanted beside each token.',
+  },
   {
     name: 'top_logprobs',
     schema: type.integer(0, 20),

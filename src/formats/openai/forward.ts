@@ -28,6 +28,7 @@ function streamEdits(body: JsonBody, rules: FieldRules): { edits: Edit[]; droppe
   if (body.has('reasoning_effort') && body.get('reasoning_effort') === defaultEffort)
     result.edits.push({ remove: 'reasoning_effort' })
   if (body.has('max_completion_tokens') && body.has('max_tokens')) alignMaximum(body, result.edits)
+  if (!rules.countsLogprobs && body.has('logprobs')) sayLogprobs(body, result.edits)
   const streamOptions = body.get('stream_options')
   if (body.get('stream') !== true || rules.streamOptions === false) {
     if (body.has('stream_options')) result.edits.push({ remove: 'stream_options' })
@@ -37,6 +38,15 @@ function streamEdits(body: JsonBody, rules: FieldRules): { edits: Edit[]; droppe
     result.edits.push({ set: 'stream_options', json: JSON.stringify({ ...streamOptions, include_usage: true }) })
   }
   return result
+}
+
+/** A number of alternatives, as two fields say it in the pure dialect. */
+function sayLogprobs(body: JsonBody, edits: Edit[]): void {
+  const count = body.get('logprobs')
+  const isGone = edits.some(edit => 'remove' in edit && edit.remove === 'logprobs')
+  if (typeof count !== 'number' || isGone) return
+  edits.push({ set: 'logprobs', json: 'true' })
+  if (count > 0 && !body.has('top_logprobs')) edits.push({ set: 'top_logprobs', json: JSON.stringify(count) })
 }
 
 /** One maximum counts in budgets: hosts that know the old name alone, or prefer it, must not read another there. */

@@ -241,10 +241,14 @@ function withModel(edits: Edit[], model: string, body: JsonBody): Edit[] {
 }
 
 /** The upstream takes what the client says in other words only, which the translation finds. */
-function mustBeTranslated({ noDeveloperRole, translated }: FieldRules, body: JsonBody): boolean {
+function mustBeTranslated({ noDeveloperRole, textContent, translated }: FieldRules, body: JsonBody): boolean {
   if (translated) for (const name of translated) if (body.has(name)) return true
+  if (textContent && textParts.test(body.rawText('messages') ?? '')) return true
   return noDeveloperRole === true && mentionsDeveloper(body)
 }
+
+/** The beginning of a list of parts, in a message or in a text that looks like one: then nothing is lost, either. */
+const textParts = /"content"\s*:\s*\[/
 
 /** Only small bodies are searched; in a large one the upstream refuses the role itself. */
 function mentionsDeveloper(body: JsonBody): boolean {

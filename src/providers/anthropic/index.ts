@@ -95,5 +95,6 @@ export const anthropic: Provider = {
     isLast: isMessageStop,
   },
   threads: true,
+  chatExtras: ['web_search_options'],
   countTokens: { request: countCall, result: countResult },
 }

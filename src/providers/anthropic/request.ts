@@ -23,6 +23,7 @@ import { isClaudeSignature } from './signature.ts'
 import { outputSchema } from './schema.ts'
 import { answerTool, jsonPlan } from './structured.ts'
 import type { JsonPlan } from './structured.ts'
+import { webSearchTool } from './web-search.ts'
 
 /** Of a model that neither the catalogue nor the configuration knows: what every Claude since 3.5 is able to. */
 const unknownLimitTokens = 8192
@@ -55,6 +56,7 @@ export function messagesBody(request: ChatRequest, target: Target): AnthropicBod
   sampling(request, body, { dropped, fixed: fixed || isSamplingFixed(target) })
   if (request.stop) stopSequences(request.stop, body, dropped)
   tools(request, plan, { body, rule, dropped })
+  webSearch(request, plan, { body, rule, dropped })
   if (limitCacheMarks(request, body)) dropped.push('cache_control')
   if (request.user !== undefined) body.metadata = { user_id: request.user }
   if (request.serviceTier === 'auto') body.service_tier = 'auto'
@@ -144,10 +146,14 @@ const unknownProperties: readonly CarriedProperty[] = [
   'metadata',
 ]
 
+/** OpenAI's chats ask for a search of the vendor by it. */
+const searchField = 'web_search_options'
+
 function droppedFields(request: ChatRequest): string[] {
   const dropped = namesOfSet(request, unknownProperties)
   dropped.push(...lostInMessages(request.messages, messageWords))
-  if (request.extra.format !== 'anthropic-messages') for (const name in request.extra.fields) dropped.push(name)
+  if (request.extra.format !== 'anthropic-messages')
+    for (const name in request.extra.fields) if (name !== searchField) dropped.push(name)
   return dropped
 }
 
@@ -231,6 +237,19 @@ function tools(request: ChatRequest, plan: JsonPlan, { body, rule, dropped }: Dr
   else if (choice === 'required') body.tool_choice = { type: 'any', ...single }
   else if (typeof choice === 'object') body.tool_choice = { type: 'tool', name: choice.name, ...single }
   else if (choice === 'auto' || request.parallelToolCalls === false) body.tool_choice = { type: 'auto', ...single }
+}
+
+/** A forced answer excludes a search, and a call without tools of the client is free to search. */
+function webSearch({ extra }: ChatRequest, plan: JsonPlan, { body, rule, dropped }: Draft): void {
+  const options = extra.format === 'anthropic-messages' ? undefined : extra.fields[searchField]
+  if (options == null) return
+  if (!rule.webSearch || plan.tool) {
+    dropped.push(searchField)
+    return
+  }
+  const { tool: search, lost } = webSearchTool(options)
+  body.tools = [...objectsOf(body.tools), search]
+  dropped.push(...lost)
 }
 
 /** Of one request (docs: "Strict tool use", "Limitations", 2026-11-23). */

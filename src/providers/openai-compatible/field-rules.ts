@@ -5,6 +5,7 @@ import type { FieldReader, FieldRule, FieldRules, FieldVerdict, MemberRules } fr
 import type { ChatRule, FieldRule as FieldRow } from '../../../rules/chat.ts'
 import { fittedEffort } from '../../../rules/efforts.ts'
 import { objectOf } from '../../lib/json/json-values.ts'
+import { allowedMode, allowedTools } from './allowed-tools.ts'
 import { narrowRules } from './responses/narrow-rules.ts'
 import type { HostQuirks } from './row.ts'
 
@@ -35,7 +36,7 @@ export function chatFieldRules(rule: ChatRule | undefined, quirks?: HostQuirks):
   }
   for (const [name, words] of Object.entries(rule.words ?? {})) fields.set(name, wordRule(words))
   for (const name of rule.lists ?? []) fields.set(name, inList)
-  if (rule.logprobsAsCount) {
+  if (rule.logprobsAsCount === 'only') {
     fields.set('logprobs', countedLogprobs)
     fields.set('top_logprobs', () => 'omit')
   }
@@ -47,8 +48,20 @@ export function chatFieldRules(rule: ChatRule | undefined, quirks?: HostQuirks):
     fields,
     ...(inside.size > 0 && { inside }),
     ...(translated.length > 0 && { translated }),
+    ...(rule.logprobsAsCount && { countsLogprobs: true }),
+    ...(rule.textContent && { textContent: true }),
     ...(streams === false && { streamOptions: false }),
   }
+}
+
+/** `own` for a host without `tool_choice` of the type `allowed_tools`. */
+export function withoutAllowedTools(own: FieldRules): FieldRules {
+  const { fields } = own
+  const added = [
+    ['tools', allowedTools],
+    ['tool_choice', allowedMode],
+  ] as const
+  return { ...own, fields: new Map([...added, ...fields]) }
 }
 
 /** Fields of a Response that have the names and the meaning of those of a chat. */

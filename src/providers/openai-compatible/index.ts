@@ -9,7 +9,13 @@ import { embeddingsAdapter } from './embeddings.ts'
 import { compatibleHead, headAt } from './head.ts'
 import type { CompatibleDialect } from './head.ts'
 import { chatReader, chatResult, isDone } from './read.ts'
-import { chatFieldRules, quirkRules, responsesFieldRules, withoutReasoning } from './field-rules.ts'
+import {
+  chatFieldRules,
+  quirkRules,
+  responsesFieldRules,
+  withoutAllowedTools,
+  withoutReasoning,
+} from './field-rules.ts'
 import { chatBody } from './request.ts'
 import type { ChatHost } from './request.ts'
 import { chatByResponses } from './responses/index.ts'
@@ -26,10 +32,14 @@ const openaiBaseUrl = 'https://api.openai.com/v1'
  */
 export function openaiCompatible(name: string, row: CompatibleRow): Provider {
   const ruleOf = row.baseUrl === openaiBaseUrl ? openaiRule : (model: string) => hostRule(name, model)
-  const chatRules = memoizePerTarget(target => withSignatures(chatFieldRules(ruleOf(target.model), row.quirks), target))
+  // OpenAI's newest fields are OpenAI's alone.
+  const withTools = (own: FieldRules): FieldRules => (row.newestParams ? own : withoutAllowedTools(own))
+  const chatRules = memoizePerTarget(target =>
+    withSignatures(withTools(chatFieldRules(ruleOf(target.model), row.quirks)), target),
+  )
   const responsesRules = memoizePerTarget(target => {
     const { model } = target
-    const compiled = withSignatures(responsesFieldRules(ruleOf(model), row.quirks), target)
+    const compiled = withSignatures(withTools(responsesFieldRules(ruleOf(model), row.quirks)), target)
     return row.baseUrl === openaiBaseUrl && neverReasons(model) ? withoutReasoning(compiled) : compiled
   })
   const otherRules = quirkRules(row.quirks)

@@ -398,7 +398,18 @@ const fixtures: AnswerFixture[] = [
 export const openaiFamily: AnswerFamily = {
   name: 'openai',
   providers: [
-    ...['openai', 'groq', 'cerebras', 'fireworks_ai', 'xai', 'moonshot', 'nvidia_nim', 'deepinfra', 'deepseek'],
+    ...[
+      'openai',
+      'groq',
+      'cerebras',
+      'fireworks_ai',
+      'xai',
+      'moonshot',
+      'nvidia_nim',
+      'deepinfra',
+      'deepseek',
+      'sambanova',
+    ],
     ...['vercel_ai_gateway', 'openrouter', 'together_ai', 'perplexity', 'local', 'azure', 'azure_ai'],
   ],
   bytes: dataBytes('\n', 'data: [DONE]\n\n'),

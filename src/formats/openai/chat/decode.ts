@@ -50,7 +50,13 @@ export function decodeChat(body: JsonBody): ChatRequest {
   if ((fields.messages as Json[]).some(isSpoken)) request.dropped = ['messages.audio']
   readFields(fields, chatTable, request, request.extra.fields)
   readSampling(fields, request)
-  if (typeof fields.top_logprobs === 'number' && fields.logprobs === true) request.topLogprobs = fields.top_logprobs
+  const { logprobs, top_logprobs: alternatives } = fields
+  if (typeof logprobs === 'boolean') request.logprobs = logprobs
+  else if (typeof logprobs === 'number') {
+    request.logprobs = true
+    if (logprobs > 0) request.topLogprobs = logprobs
+  }
+  if (typeof alternatives === 'number' && request.logprobs) request.topLogprobs = alternatives
   const understood: string[] = []
   if (mentionsTools(fields)) readTools(fields, request, understood)
   const format = responseFormat(fields.response_format)

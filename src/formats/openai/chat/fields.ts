@@ -115,6 +115,14 @@ function checkBudget(value: unknown, path: Path, problems: ProblemList): void {
   else if (!Number.isSafeInteger(value) || value < 0) problems.outOfRange(path, 'an integer of at least 0', value)
 }
 
+/** OpenAI's word, or the count of Together and Fireworks. */
+function checkLogprobs(value: unknown, problems: ProblemList): void {
+  if (typeof value === 'boolean') return
+  const what = 'true, false or an integer from 0 to 20'
+  if (typeof value !== 'number') problems.wrong(['logprobs'], what, value)
+  else if (!Number.isInteger(value) || value < 0 || value > 20) problems.outOfRange(['logprobs'], what, value)
+}
+
 function checkStop(value: unknown, problems: ProblemList): void {
   if (typeof value === 'string') return
   if (!Array.isArray(value)) return problems.wrong(['stop'], 'a string or an array of strings', value)
@@ -148,6 +156,7 @@ export const sharedChecks: Readonly<Record<string, Check>> = {
 export const chatTable = fieldTable<ChatRequest>([
   ...withChecks(chatFields, {
     ...sharedChecks,
+    logprobs: checkLogprobs,
     messages: checkMessages,
     tools: checkTools,
     tool_choice: checkToolChoice,

@@ -34,7 +34,8 @@ export function inspectChat(body: JsonBody): Inspection {
   if (body.has('tool_choice') || body.has('function_call')) checkChosenTool(body, list)
   if (body.has('top_logprobs')) {
     const wanted = readField(body, 'top_logprobs')
-    if (typeof wanted === 'number' && wanted > 0 && readField(body, 'logprobs') !== true)
+    const logprobs = readField(body, 'logprobs')
+    if (typeof wanted === 'number' && wanted > 0 && logprobs !== true && typeof logprobs !== 'number')
       list.add(['top_logprobs'], '`top_logprobs` needs `logprobs` to be true; set it, or leave both out', 'invalid')
   }
   return {
