@@ -21,6 +21,7 @@ import type { DataLock } from '../platform/data-directory-lock.ts'
 import { descriptorLimit } from '../platform/descriptor-limit.ts'
 import { readGlobals } from '../platform/global-properties.ts'
 import { keepPrivate } from '../platform/private-directory.ts'
+import { finishRestore } from '../store/backup/finish-restore.ts'
 import { createLogger, stackOf } from '../telemetry/log.ts'
 import type { Logger, LogLevel } from '../telemetry/log.ts'
 import { assemble } from './assemble.ts'
@@ -66,6 +67,7 @@ export async function startServer(
   const lock = await lockOwn(options)
   let store: Store | undefined
   try {
+    finishRestore(options.dataDirectory)
     store = await openStore(options, logger, () => source.current())
     return await serveStore({ options, logger, source, lock, store, readers, announce })
   } catch (error) {

@@ -17,6 +17,8 @@ export const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['keys reset-master', async () => (await import('./keys.ts')).keysResetMaster],
   ['import litellm', async () => (await import('./import-litellm.ts')).importLitellmCommand],
   ['migrate', async () => (await import('./migrate.ts')).migrateCommand],
+  ['backup', async () => (await import('./backup.ts')).backup],
+  ['restore', async () => (await import('./backup.ts')).restore],
   ['credentials rotate', async () => (await import('./credentials.ts')).credentialsRotate],
   ['models list', async () => (await import('./models.ts')).modelsList],
   ['prices explain', async () => (await import('./prices-explain.ts')).pricesExplain],

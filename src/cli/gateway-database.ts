@@ -1,6 +1,8 @@
 /** Opens the database of a gateway for a command that works on it directly. */
 import { existsSync, statSync } from 'node:fs'
 import { Secret } from '../lib/secret.ts'
+import { lockDataDirectory } from '../platform/data-directory-lock.ts'
+import { finishRestore, hasUnfinishedRestore } from '../store/backup/finish-restore.ts'
 import { isMigrated, migrate } from '../store/database/migrate.ts'
 import { openDatabase } from '../store/database/open.ts'
 import type { Database } from '../store/database/open.ts'
@@ -26,6 +28,7 @@ export async function withUnchangedDatabase<T>(
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const used = { databaseUrl: await databaseUrl(flags, environment), dataDirectory: dataDirectory(flags, environment) }
+  finishCutRestore(used.dataDirectory)
   const path = used.databaseUrl.startsWith('sqlite:') ? used.databaseUrl.slice('sqlite:'.length) : undefined
   if (path !== undefined && isEmptyFile(path)) throw noDatabase(path, used.dataDirectory)
   const database = await openDatabase(used.databaseUrl).catch((thrown: unknown) => {
@@ -41,6 +44,17 @@ export async function withUnchangedDatabase<T>(
     })
   } finally {
     await database.close()
+  }
+}
+
+/** A restore that was cut after its decisive moment; with the lock, which a gateway that starts may have. */
+function finishCutRestore(directory: string): void {
+  if (!hasUnfinishedRestore(directory)) return
+  const lock = lockDataDirectory(directory)
+  try {
+    finishRestore(directory)
+  } finally {
+    lock.release()
   }
 }
 

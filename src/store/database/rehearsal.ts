@@ -5,6 +5,7 @@ import { migrate, migrations } from './migrate.ts'
 import type { Migration } from './migrations.ts'
 import { openDatabase } from './open.ts'
 import type { Database } from './open.ts'
+import { copySqlite } from './sqlite-copy.ts'
 
 /** What a rehearsal found. */
 export interface Rehearsal {
@@ -27,12 +28,7 @@ export async function rehearse(databaseUrl: string, steps = migrations): Promise
 async function rehearseSqlite(path: string, steps: typeof migrations): Promise<Rehearsal> {
   const copy = `${path}.rehearsal-${randomUUIDv7()}`
   const fromMs = performance.now()
-  const source = await openDatabase(`sqlite:${path}`)
-  try {
-    await source.sql`vacuum into ${copy}`
-  } finally {
-    await source.close()
-  }
+  await copySqlite(path, copy)
   try {
     const copyMs = performance.now() - fromMs
     const database = await openDatabase(`sqlite:${copy}`)

@@ -23,7 +23,8 @@ export interface EncryptionOptions {
   readonly isShared: boolean
 }
 
-const fileName = 'encryption-key'
+/** In the data directory: one key a line, the newest first. */
+export const keyFileName = 'encryption-key'
 const remedy = 'set MODELGATE_ENCRYPTION_KEY to the same text on every replica; make one with: openssl rand -base64 32'
 
 /** The keys of this installation: those of the environment, or else of a file with one key a line, the newest first. */
@@ -101,7 +102,7 @@ export class EncryptionKeys {
   }
 
   get #path(): string {
-    return join(this.#options.dataDirectory, fileName)
+    return join(this.#options.dataDirectory, keyFileName)
   }
 }
 
