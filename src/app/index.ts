@@ -67,7 +67,7 @@ export async function startServer(
   const lock = await lockOwn(options)
   let store: Store | undefined
   try {
-    finishRestore(options.dataDirectory)
+    if (!options.worker) finishRestore(options.dataDirectory)
     store = await openStore(options, logger, () => source.current())
     return await serveStore({ options, logger, source, lock, store, readers, announce })
   } catch (error) {

@@ -32,12 +32,19 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 interface Served {
   readonly url: string
   admin(path: string, body?: unknown): Promise<Response>
+  /** kill -9. */
   kill(): Promise<void>
+  /** By SIGTERM. */
+  end(): Promise<void>
 }
 
-async function serve(dataDirectory: string, environment: Record<string, string> = {}): Promise<Served> {
+async function serve(
+  dataDirectory: string,
+  environment: Record<string, string> = {},
+  flags: readonly string[] = [],
+): Promise<Served> {
   const port = freePort()
-  const words = ['serve', '--host', '127.0.0.1', '--port', String(port), '--data-dir', dataDirectory]
+  const words = ['serve', '--host', '127.0.0.1', '--port', String(port), '--data-dir', dataDirectory, ...flags]
   const child = Bun.spawn([process.execPath, gatewayProgram, ...words], {
     stdin: 'ignore',
     stdout: 'ignore',
@@ -72,6 +79,10 @@ async function serve(dataDirectory: string, environment: Record<string, string> 
       }),
     async kill() {
       child.kill('SIGKILL')
+      await child.exited
+    },
+    async end() {
+      child.kill()
       await child.exited
     },
   }
@@ -157,6 +168,24 @@ describe('under load', () => {
     expect(backups.at(-1)!.before.length).toBeGreaterThan(20)
   }, 300_000)
 })
+
+test('the journals of all workers are in a backup, and those of before are moved away', async () => {
+  const data = join(folder, 'workers')
+  const gateway = await serve(data, {}, ['--workers', '2'])
+  const settled: string[] = []
+  const file = join(folder, 'workers.backup')
+  try {
+    for (let turn = 0; turn < 30; turn++) settled.push(await call(gateway))
+    expect((await run(['backup', file], at(data))).code).toBe(0)
+    expect((await run(['restore', file], at(data))).error).toContain('in use by another process')
+  } finally {
+    await gateway.end()
+  }
+  expect((await run(['restore', file], at(data))).code).toBe(0)
+  expect(existsSync(join(data, 'workers'))).toBe(false)
+  const rows = await storedRows(data)
+  expect([rows.length, settled.filter(id => !rows.includes(id))]).toEqual([new Set(rows).size, []])
+}, 60_000)
 
 describe('what is restored', () => {
   const key = (alias: string, data: string) => run(['keys', 'create', '--alias', alias], at(data))

@@ -3,6 +3,7 @@ import { mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ServeOptions } from '../../config/serve-options.ts'
 import { filesOf } from '../../store/ledger/journal/journal.ts'
+import { refusedName } from '../../store/ledger/journal/refused-rows.ts'
 
 /**
  * Moves the segments of all other journals to `own`: for a process that serves alone, and for the first worker before
@@ -18,7 +19,7 @@ export function adoptJournals({ dataDirectory, worker }: ServeOptions, own: stri
 }
 
 function moveSegments(from: string, to: string): void {
-  const files = filesOf(from).filter(file => file !== 'refused.jsonl')
+  const files = filesOf(from).filter(file => file !== refusedName)
   if (files.length === 0) return
   mkdirSync(to, { recursive: true, mode: 0o700 })
   for (const file of files) renameSync(join(from, file), join(to, file))

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Subprocess } from 'bun'
 import { lockDataDirectory } from '../../platform/data-directory-lock.ts'
+import { finishRestore } from '../../store/backup/finish-restore.ts'
 import { keepPrivate } from '../../platform/private-directory.ts'
 import { claimSingleReplica } from '../../store/database/replica-lock.ts'
 import { serveLocalRedis } from '../../store/redis/local-server.ts'
@@ -59,6 +60,7 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<Supe
   keepPrivate(options.dataDirectory)
   const lock = lockDataDirectory(options.dataDirectory)
   try {
+    finishRestore(options.dataDirectory)
     const shared =
       options.redisUrl === undefined
         ? serveLocalRedis({ path: socketPath(options.dataDirectory), textBytesMax: sharedAnswersBytesMax })

@@ -6,7 +6,9 @@ import { migrationState } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import { copySqlite } from '../database/sqlite-copy.ts'
 import { keyFileName } from '../keys/encryption-keys.ts'
+import { filesOf } from '../ledger/journal/journal.ts'
 import { copyJournal } from '../ledger/journal/journal-copy.ts'
+import { refusedName } from '../ledger/journal/refused-rows.ts'
 import { BackupError, listedFile, readArchive, writeArchive } from './archive.ts'
 import type { BackupKey, BackupOpener, Manifest } from './archive.ts'
 import { dumpPostgres } from './postgres-dump.ts'
@@ -16,6 +18,9 @@ import { syncPath } from './sync-path.ts'
 export const databaseNames = { sqlite: 'modelgate.sqlite', postgres: 'postgres.dump' } as const
 /** Where the journal is, in a backup and in a data directory. */
 export const journalName = 'journal'
+
+/** In a data directory: what each of several workers has for itself, by its number. */
+export const workersName = 'workers'
 
 /** What is backed up, and how. */
 export interface BackupOptions {
@@ -53,8 +58,7 @@ export async function makeBackup(path: string, options: BackupOptions): Promise<
 async function gathered(folder: string, options: BackupOptions): Promise<Manifest> {
   const { databaseUrl, dataDirectory, program, nowMs } = options
   // The journal first: what is stored meanwhile leaves it for the database. Rows in both are stored once.
-  const journal = await copyJournal(join(dataDirectory, journalName), join(folder, journalName))
-  const names = journal.map(name => `${journalName}/${name}`)
+  const names = await copyJournals(dataDirectory, folder)
   if (existsSync(join(dataDirectory, keyFileName))) {
     copyFileSync(join(dataDirectory, keyFileName), join(folder, keyFileName))
     names.push(keyFileName)
@@ -73,6 +77,23 @@ async function gathered(folder: string, options: BackupOptions): Promise<Manifes
   migration ??= await migrationOf(databaseUrl)
   return { format: 1, program, made_at: new Date(nowMs).toISOString(), database, migration, files }
 }
+
+/** Those of all workers as one: segments have the names of their process. Returns the names in the backup. */
+async function copyJournals(dataDirectory: string, folder: string): Promise<string[]> {
+  const workers = filesOf(join(dataDirectory, workersName)).filter(name => /^\d+$/.test(name))
+  const names = (await copyJournal(join(dataDirectory, journalName), join(folder, journalName))).map(inJournal)
+  for (const worker of workers) {
+    const copied = join(folder, `worker-${worker}`)
+    for (const name of await copyJournal(join(dataDirectory, workersName, worker, journalName), copied)) {
+      const own = inJournal(name === refusedName ? `worker-${worker}-${name}` : name)
+      renameSync(join(copied, name), join(folder, own))
+      names.push(own)
+    }
+  }
+  return names
+}
+
+const inJournal = (name: string): string => `${journalName}/${name}`
 
 /** Throws where SQLite finds damage in the file. */
 export function checkSqlite(path: string): void {

@@ -13,7 +13,7 @@ import { BackupError, readArchive } from './archive.ts'
 import type { BackupOpener, Manifest } from './archive.ts'
 import { cutName, finishRestore, planName, writePlan } from './finish-restore.ts'
 import type { Plan } from './finish-restore.ts'
-import { checkSqlite, databaseNames, journalName, migrationOf } from './backup.ts'
+import { checkSqlite, databaseNames, journalName, migrationOf, workersName } from './backup.ts'
 import { refuseConnected, restorePostgres } from './postgres-dump.ts'
 import { syncPath } from './sync-path.ts'
 
@@ -146,7 +146,7 @@ function switchTo(dataDirectory: string, { stage, before, away, place }: Switch)
   const plan: Plan = {
     phase: 'away',
     before,
-    away: [...away, ...own.map(name => [join(dataDirectory, name), join(before, name)] as const)],
+    away: [...away, ...[...own, workersName].map(name => [join(dataDirectory, name), join(before, name)] as const)],
     place: [...place, ...own.map(name => [join(stage, name), join(dataDirectory, name)] as const)],
     leftovers: [stage],
   }

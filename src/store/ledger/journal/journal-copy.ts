@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorCode } from '../../../lib/error-code.ts'
 import { filesOf } from './journal.ts'
+import { refusedName } from './refused-rows.ts'
 
 const triesMax = 200
 const pauseMs = 20
@@ -42,7 +43,7 @@ function copiedOnce(directory: string, into: string): string[] | undefined {
 /** In order of writing. */
 const keptNames = (directory: string): string[] =>
   filesOf(directory)
-    .filter(name => /\.(journal|open\.json)$/.test(name) || name === 'refused.jsonl')
+    .filter(name => /\.(journal|open\.json)$/.test(name) || name === refusedName)
     .sort()
 
 function listsOf(directory: string, names: readonly string[]): string | undefined {

@@ -8,6 +8,9 @@ import { ThrottledReport } from '../throttled-report.ts'
 /** Rows that wait in memory while their file cannot be written; the journal keeps them too. */
 const waitingRowsMax = 10_000
 
+/** The name of the file in a journal's directory. */
+export const refusedName = 'refused.jsonl'
+
 /** `refused.jsonl` in the journal's directory: one `{ reason, row }` a line, values in the order of the columns. */
 export class RefusedRowFile {
   readonly #path: string
@@ -18,7 +21,7 @@ export class RefusedRowFile {
   #isTorn = false
 
   constructor(directory: string, report: (problem: string) => void) {
-    this.#path = join(directory, 'refused.jsonl')
+    this.#path = join(directory, refusedName)
     this.#report = report
     this.#failures = new ThrottledReport({
       failing: 'rows that the database refused cannot be written to their file',
