@@ -23,6 +23,8 @@ import { BuiltPages } from '../endpoints/common/built-pages.ts'
 import type { ClientCounts } from '../http/server/server.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { tickClock } from '../lib/end-of-tick.ts'
+import { KeyRing } from '../lib/encryption.ts'
+import { Secret } from '../lib/secret.ts'
 import { TimerWheel } from '../lib/timer-wheel.ts'
 import { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import { createSettleEnded } from '../pipeline/settlement/settle.ts'
@@ -409,7 +411,8 @@ function storedParts(store: Store) {
   const { keys, tenancy, tenants, sessions, passwords, deviceSignIns, ledger, ledgerTail } = store
   const { responses, assistants, files, idempotentRequests, conversations, bodies, configured } = store
   const { hashKey, sign } = store.installation
-  const access = { hashKey, sign, keys, tenancy, tenants, sessions, passwords, deviceSignIns }
+  const sealingKeys = new KeyRing([new Secret(sign('encryption of sealed items').toString('hex'))])
+  const access = { hashKey, sign, sealingKeys, keys, tenancy, tenants, sessions, passwords, deviceSignIns }
   const cache = (settings: Pick<Settings, 'cache'>) => store.answerCache.administration(settings.cache)
   const { limiter, survey: budgetSurvey } = store.limits
   return {

@@ -1,6 +1,7 @@
 /** One public path family: who may call it, and the function that answers. */
 import type { z } from 'zod'
 import type { Clock } from '../lib/clock.ts'
+import type { KeyRing } from '../lib/encryption.ts'
 import type { JsonBody } from '../lib/json/json-body.ts'
 import type { Tokenizer } from '../lib/tokens/tokenizer.ts'
 import type { TelemetryPiece, TelemetryRelay } from './agents.ts'
@@ -220,6 +221,8 @@ export interface Services {
   hashKey(keyText: string): string
   /** Signs a text with the installation's secret (see `access/derived-key.ts`). */
   sign(text: string): Buffer
+  /** Seal the items that leave the gateway and come back, on every replica alike (`core/sealed-item.ts`). */
+  readonly sealingKeys: KeyRing
   /** Prometheus text exposition; the same bytes for all readers. */
   metrics(): Uint8Array | Promise<Uint8Array>
   /** Ready for traffic; the reasons when not. */

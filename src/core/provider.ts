@@ -249,6 +249,8 @@ export interface Provider {
   readonly chatByResponses?: (target: Target) => ChatAdapter
   /** Both know tools that take plain text (`custom`); for other hosts these are functions. */
   readonly textTools?: true
+  /** true = the upstream compacts conversations of this dialect by itself; absent = none does. */
+  compacts?(target: Target, dialect: Dialect): boolean
   /** Keeps the state of Anthropic's message threads (`thread`). */
   readonly threads?: true
   readonly embeddings?: EmbeddingsAdapter

@@ -64,6 +64,8 @@ export interface Settings {
   /** Public names of models for calls that name none; undefined = none is configured. */
   /** A header of calls that names their end user, in lower case; null = none but those of every gateway. */
   readonly endUserHeader: string | null
+  /** Writes the summaries of compacted conversations; undefined = the model of the call. */
+  readonly compactionModel?: string | undefined
   /** Headers of calls that become tags, in lower case. */
   readonly spendTagHeaders: readonly string[]
   readonly defaultModels: {

@@ -23,6 +23,7 @@ import { messages, messagesCountTokens } from './model-calls/messages.ts'
 import { moderations } from './model-calls/moderations.ts'
 import { rerank, rerankTwo } from './model-calls/rerank.ts'
 import {
+  responsesCompact,
   responsesCreate,
   responsesInputTokens,
   responsesRetrieve,
@@ -39,6 +40,7 @@ import { webPages } from './web/pages.ts'
 const calls: readonly Endpoint[] = [
   chatCompletions,
   completions,
+  responsesCompact,
   responsesCreate,
   responsesInputTokens,
   responsesRetrieve,

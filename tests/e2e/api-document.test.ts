@@ -255,6 +255,7 @@ describe('the API document and the gateway that serves it', () => {
       for (const model of chatModels) await both(base, { model, input: 'use the tool', tools })
       await both(base, { model: 'native-model', input: 'draw', tools: [{ type: 'image_generation' }] })
       await post(`${base}/input_tokens`, { model: 'chat-model', input: 'hi' })
+      await post(`${base}/compact`, { model: 'chat-model', input: 'hi' })
       await post(`${base}/input_tokens`, { model: 'native-model', input: 'hi' })
       const { id } = await post(base, { model: 'chat-model', input: 'say: hi' })
       const kept = { in: { id: String(id) } }

@@ -20,10 +20,10 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     getForgottenPasswordPage askForPasswordLink getOnboardingToken claimOnboardingToken`,
   // Every key: calls of models, own objects, and what the caller may see.
   key: `
-    createChatCompletion createCompletion createResponse countResponseInputTokens getResponse deleteResponse
-    cancelResponse listResponseInputItems listAssistants createAssistant getAssistant updateAssistant deleteAssistant
-    createThread listThreads getThread updateThread deleteThread createThreadMessage listThreadMessages getThreadMessage
-    updateThreadMessage deleteThreadMessage createRun createThreadAndRun listRuns getRun updateRun cancelRun
+    createChatCompletion createCompletion createResponse compactResponse countResponseInputTokens getResponse
+    deleteResponse cancelResponse listResponseInputItems listAssistants createAssistant getAssistant updateAssistant
+    deleteAssistant createThread listThreads getThread updateThread deleteThread createThreadMessage listThreadMessages
+    getThreadMessage updateThreadMessage deleteThreadMessage createRun createThreadAndRun listRuns getRun updateRun cancelRun
     submitToolOutputs listRunSteps getRunStep createFile listFiles getFile deleteFile getFileContent createBatch
     listBatches getBatch cancelBatch deleteBatch createEmbeddings createModeration createImage editImage
     createImageVariation createSpeech createTranscription createTranslation createRerank createRerankV2 createMessage

@@ -515,6 +515,17 @@ export const matrixCases: Readonly<Record<string, readonly Case[]>> = {
     ),
     continued('/v1/responses/input_tokens', { model: 'gpt' }),
   ],
+  compactResponse: [
+    ...jsonCases(
+      '/v1/responses/compact',
+      { model: 'chat' },
+      {
+        input: text => ({ input: text }),
+        instructions: text => ({ input: 'Hi', instructions: text }),
+      },
+    ),
+    continued('/v1/responses/compact', { model: 'chat' }),
+  ],
   createRun: runCases,
   createThreadAndRun: [
     {

@@ -79,15 +79,15 @@ const encryptedPrefix = 'gAAAAABsimulated_'
 /** Reasoning as only this simulator can read it. */
 export const encrypt = (text: string): string => encryptedPrefix + Buffer.from(text).toString('base64url')
 
-/** Throws ApiError for reasoning that another account encrypted, and for some that leads to nothing. */
+/** Throws ApiError for what another account encrypted, and for reasoning that leads to nothing. */
 export function checkReasoning(items: readonly JsonObject[]): void {
   items.forEach(({ type, id, encrypted_content: encrypted }, at) => {
-    if (type !== 'reasoning') return
+    if (type !== 'reasoning' && type !== 'compaction') return
     if (typeof encrypted === 'string' && !encrypted.startsWith(encryptedPrefix))
       throw new ApiError(`The encrypted content for item ${String(id)} could not be verified.`, {
         code: 'invalid_encrypted_content',
       })
-    if (at + 1 === items.length)
+    if (type === 'reasoning' && at + 1 === items.length)
       throw new ApiError(`Item '${String(id)}' of type 'reasoning' was provided without its required following item.`, {
         param: 'input',
       })

@@ -109,8 +109,18 @@ function imageItem(data: string, id: string): Item {
   }
 }
 
+/** The whole answer to a `compaction_trigger`. */
+function compactionItem(id: string, text: string): Item {
+  const whole = { id: `cmp_${id}`, type: 'compaction', encrypted_content: encrypt(text) }
+  return { start: whole, deltas: [], whole }
+}
+
+const asksToCompact = ({ input }: JsonObject): boolean =>
+  Array.isArray(input) && isJsonObject(input.at(-1)) && input.at(-1).type === 'compaction_trigger'
+
 function itemsOf(reply: Generation, body: JsonObject): Item[] {
   const choice = reply.choices[0]!
+  if (asksToCompact(body)) return [compactionItem(reply.id, choice.text.join(''))]
   const items: Item[] = []
   if (choice.reasoning.length > 0) items.push(reasoningItem(choice.reasoning, reply.id, body))
   for (const [at, image] of choice.images.entries()) items.push(imageItem(image.data, `${reply.id}${at}`))

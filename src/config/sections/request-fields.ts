@@ -187,6 +187,13 @@ export const requestKeys = settingKeys('routing', {
       "use, else the one of OpenAI's where a pattern such as `openai/*` has it.",
     example: 'gpt-image-1',
   },
+  compaction_model: {
+    type: text,
+    description:
+      'The model that writes the summary when a conversation is compacted whose upstream does not compact by itself, ' +
+      "where the key may use it. Left out: the call's own model.",
+    example: 'gpt-4.1-mini',
+  },
   files_model: {
     type: text,
     description:
@@ -209,6 +216,7 @@ export function requestSettingsOf(given: Values<typeof requestKeys>) {
   const general = withDefaults(requestKeys, given)
   return {
     providerObjectIds: general.provider_object_ids,
+    compactionModel: general.compaction_model,
     endUserHeader: general.user_header_name?.toLowerCase() ?? null,
     defaultModels: {
       moderation: general.moderation_model,

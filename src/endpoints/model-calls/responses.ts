@@ -15,10 +15,15 @@ import { readJsonBody } from '../../core/request.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { responsesTable } from '../../formats/openai/responses/fields.ts'
 import { openaiInputTokens, openaiResponses } from '../../formats/openai/responses/index.ts'
+import { isTrigger } from '../../formats/openai/responses/compaction.ts'
+import { itemsOf } from '../../formats/openai/responses/decode.ts'
 import { canReplay, replayResponse } from '../../formats/openai/responses/replay.ts'
 import type { JsonBody } from '../../lib/json/json-body.ts'
+import type { Json } from '../../lib/json/json-values.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { abortBackground, failed, startBackground } from './responses/background.ts'
+import { asStream, compactedAnswer, compactRoute, prepareCompaction, withItem } from './responses/compaction.ts'
+import type { Compaction } from './responses/compaction.ts'
 import { readConversation } from './responses/conversation.ts'
 import { keepAnswer } from './responses/keep.ts'
 import type { KeptCall } from './responses/keep.ts'
@@ -54,6 +59,7 @@ export const responsesCreate: Endpoint = {
 
 function create(request: HttpRequest, services: Services, caller: Caller): Promise<Answer> {
   let kept: KeptCall | undefined
+  let compaction: Compaction | undefined
   let sent: JsonBody
   const answer = services.callModel(request, caller, {
     format: openaiResponses,
@@ -61,11 +67,55 @@ function create(request: HttpRequest, services: Services, caller: Caller): Promi
     async prepare(call) {
       sent = call.body!
       kept = await readKept(call, request, services)
+      compaction = await prepareCompaction(call, { request, services })
     },
     detach: (call, run) => (kept?.background ? startBackground({ services, call, body: sent, kept, run }) : undefined),
   })
-  return answer.then(made => (kept && !kept.background ? keepAnswer(made, kept, services) : made))
+  return answer.then(async made => {
+    const compacted = compaction ? withItem(made, compaction) : made
+    const stored = kept && !kept.background ? await keepAnswer(compacted, kept, services) : compacted
+    return compaction?.kind === 'asked' && compaction.stream ? asStream(stored) : stored
+  })
 }
+
+/**
+ * "Compact a response": by the upstream where it can, else by a summary. Nothing of it is stored. The answer has the
+ * messages of the user and one item that stands for all else, for later requests of the same team, user or key.
+ */
+export const responsesCompact: Endpoint = {
+  method: 'POST',
+  paths: paths('/compact'),
+  auth: 'key',
+  doc: doc({
+    operationId: 'compactResponse',
+    summary: 'Compact a conversation',
+    request: requestSchema,
+    success: async () => (await answers()).compactedSuccess,
+    callsModel: true,
+  }),
+  handle: async (request, services, caller) => {
+    let items: Json[] = []
+    let compaction: Compaction | undefined
+    const answer = await services.callModel(request, caller!, {
+      format: openaiResponses,
+      route: compactRoute,
+      stream: false,
+      async prepare(call) {
+        const { bytes } = await readConversation(call.body!, { caller: call.caller, request, services })
+        items = conversationOf(readJsonBody(bytes))
+        const json = exactText([...items, { type: 'compaction_trigger' }])
+        call.body = readJsonBody(
+          Buffer.concat(readJsonBody(bytes).edited([{ set: 'input', json }, { remove: 'context_management' }])),
+        )
+        compaction = await prepareCompaction(call, { request, services })
+      },
+    })
+    return compactedAnswer(compaction ? withItem(answer, compaction) : answer, items)
+  },
+}
+
+const conversationOf = (body: JsonBody): Json[] =>
+  itemsOf(body.exact('input', schemaNames) ?? body.get('input')).filter(item => !isTrigger(item))
 
 /** Replaces the call's body by one that contains everything it refers to; returns what is to be stored. */
 async function readKept(call: CallInAdmission, request: HttpRequest, services: Services): Promise<KeptCall> {

@@ -71,6 +71,7 @@ export const azure: Provider = {
     textTools: true,
   }),
   textTools: true,
+  compacts: (_target, dialect) => dialect === 'openai-responses',
   embeddings: embeddingsAdapter(embeddingsHead, {}),
   files: { head: azureFilesHead, modelName: deploymentName },
   authorize: authorizeAzure,

@@ -76,6 +76,9 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
       }),
     }),
     ...(row.newestParams && { textTools: true }),
+    ...(row.baseUrl === openaiBaseUrl && {
+      compacts: ({ baseUrl }, dialect) => dialect === 'openai-responses' && isOpenai(baseUrl),
+    }),
     ...(row.embeddings !== false && {
       embeddings: embeddingsAdapter(headMaker('openai-embeddings'), { ...row, rules: otherRules }),
     }),
@@ -85,6 +88,9 @@ export function openaiCompatible(name: string, row: CompatibleRow): Provider {
     ...(row.newestParams && { chatExtras: newestChatFields }),
   }
 }
+
+/** Under the provider's name there may be another host that speaks its dialects. */
+const isOpenai = (baseUrl: string): boolean => /^https:\/\/([a-z]+\.)?api\.openai\.com(\/|$)/.test(baseUrl)
 
 /** Google's own chat completions, and gateways that name their models as Google does. */
 function withSignatures(rules: FieldRules, { model, baseUrl }: Target): FieldRules {

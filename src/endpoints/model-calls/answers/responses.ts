@@ -64,6 +64,7 @@ const outputItems = {
   ),
   function_call: item('function_call', { call_id: text, name: text, arguments: text }, { namespace: text }),
   custom_tool_call: item('custom_tool_call', { call_id: text, name: text, input: text }, { namespace: text }),
+  compaction: shape({ id: text, type: constant('compaction'), encrypted_content: text }),
   image_generation_call: shape({
     id: text,
     type: constant('image_generation_call'),
@@ -192,6 +193,23 @@ const responseInputItemsSchema = named('ResponseInputItems', () =>
 const deletedResponseSchema = named('DeletedResponse', () =>
   shape({ id: text, object: constant('response'), deleted: constant(true) }),
 )
+
+const compactedItem = either(
+  outputItems.compaction,
+  described('A message of the user, as it was sent.', open(shape({ role: constant('user') }))),
+)
+const compactedResponseSchema = named('CompactedResponse', () =>
+  shape({
+    id: text,
+    object: constant('response.compaction'),
+    created_at: unixSeconds,
+    output: listOf(compactedItem),
+    usage: nullable(responseUsageSchema),
+  }),
+)
+
+/** The answer of a compaction. */
+export const compactedSuccess: Success = json(compactedResponseSchema)
 
 /** A response is answered whole or as events. */
 export const responseOrEvents: Success = jsonOrEvents(responseSchema, responseStreamSchema)

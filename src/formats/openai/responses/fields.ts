@@ -98,6 +98,16 @@ function checkMetadata(value: unknown, problems: ProblemList): void {
     if (typeof item !== 'string') problems.wrong(['metadata', key], 'a string', item)
 }
 
+function checkManagement(value: unknown, problems: ProblemList): void {
+  const what = 'an array such as [{"type": "compaction", "compact_threshold": 200000}]'
+  if (!Array.isArray(value) || !value.every(isObject)) return problems.wrong(['context_management'], what, value)
+  for (const [at, { type: kind, compact_threshold: threshold }] of value.entries()) {
+    if (typeof kind !== 'string') problems.wrong(['context_management', at, 'type'], '"compaction"', kind)
+    if (threshold != null && !(Number.isSafeInteger(threshold) && (threshold as number) > 0))
+      problems.wrong(['context_management', at, 'compact_threshold'], 'a number of tokens', threshold)
+  }
+}
+
 function refuseConversation(_value: unknown, problems: ProblemList): void {
   problems.add(
     ['conversation'],
@@ -128,6 +138,12 @@ const responsesFields: readonly CheckedField<ChatRequest>[] = [
     schema: type.anything,
     check: refuseConversation,
     description: 'Refused: none is kept here.',
+  },
+  {
+    name: 'context_management',
+    schema: type.objects,
+    check: checkManagement,
+    description: 'A conversation of at least `compact_threshold` tokens is compacted before it is answered.',
   },
   { name: 'include', schema: type.texts },
   { name: 'tools', schema: type.objects, property: 'tools', converted: true, check: checkTools },

@@ -40,6 +40,9 @@ function checkItem(item: unknown, path: Path, problems: ProblemList): void {
       if (item.encrypted_content != null && typeof item.encrypted_content !== 'string')
         problems.wrong([...path, 'encrypted_content'], 'a string', item.encrypted_content)
       return
+    case 'compaction':
+    case 'compaction_summary':
+      return checkStrings(item, ['encrypted_content'], path, problems)
     case 'item_reference':
       return checkStrings(item, ['id'], path, problems)
     case 'additional_tools':
