@@ -18,6 +18,7 @@ export interface KeySchema {
   readonly anyOf?: readonly KeySchema[]
   readonly items?: KeySchema
   readonly properties?: Readonly<Record<string, KeySchema>>
+  readonly additionalProperties?: KeySchema | boolean
   readonly minimum?: number
   readonly exclusiveMinimum?: number
   readonly maximum?: number
@@ -36,6 +37,9 @@ const sections: readonly (readonly [title: string, path: readonly string[]])[] =
   ['`proxy_params` of a guardrail', ['guardrails', 'proxy_params']],
   ['An entry of `patterns` of a guardrail', ['guardrails', 'proxy_params', 'patterns']],
   ['An entry of `topics` of a guardrail', ['guardrails', 'proxy_params', 'topics']],
+  ['A tool server of `mcp_servers`', ['mcp_servers']],
+  ['`mcp_info` of a tool server', ['mcp_servers', 'mcp_info']],
+  ['`mcp_server_cost_info` of `mcp_info`', ['mcp_servers', 'mcp_info', 'mcp_server_cost_info']],
   ['`prices`', ['prices']],
   ['`router_settings`', ['router_settings']],
   ['`routing_strategy_args` of `router_settings`', ['router_settings', 'routing_strategy_args']],
@@ -80,8 +84,14 @@ export function configurationPage(schema: KeySchema): string {
 function at(schema: KeySchema, path: readonly string[]): KeySchema {
   return path.reduce((one, key) => {
     const inside = one.properties![key]!
-    return inside.items ?? inside
+    return entryOf(inside)
   }, schema)
+}
+
+/** What one entry of a list, or of a map of sections, looks like; else the schema itself. */
+export function entryOf(schema: KeySchema): KeySchema {
+  const { items, additionalProperties: values } = schema
+  return items ?? (typeof values === 'object' && values.properties ? values : schema)
 }
 
 function keyTable({ properties = {} }: KeySchema): string {

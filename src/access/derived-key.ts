@@ -9,6 +9,7 @@ import { budgetNanoUsdMax } from '../core/tenancy/limits.ts'
 import { unlimited } from '../core/tenancy/tenancy.ts'
 import { lazy } from '../lib/lazy.ts'
 import type { Signer } from '../lib/signer.ts'
+import { toolPermission } from './fields/tool-permission.ts'
 
 /** Every derived key begins so. */
 export const derivedPrefix = 'mgd_'
@@ -27,6 +28,7 @@ const linkSchema = lazy(() =>
     /** Milliseconds since 1970. */
     end: z.number().int().min(0),
     models: z.array(z.string().min(1).max(255)).max(100).optional(),
+    tools: toolPermission().optional(),
     /** Nano-dollars, for its whole life. */
     max: amount().optional(),
     rpm: limit().optional(),
@@ -80,6 +82,7 @@ export function derivedCaller(parent: Caller, { links }: DerivedClaims): Caller 
       id: link.id,
       endMs: link.end,
       models: link.models ?? bareKey.models,
+      ...(link.tools && { objectPermission: link.tools }),
       // A key without a maximum has a budget all the same, so that the cost of the run is counted and can be read.
       maxBudgetNanoUsd: BigInt(link.max ?? budgetNanoUsdMax),
       requestsPerMinute: link.rpm ?? null,

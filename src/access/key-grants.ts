@@ -1,4 +1,5 @@
 /** That no key grants more than its maker holds. */
+import { isDeepStrictEqual } from 'node:util'
 import type { Caller, VirtualKey } from '../core/caller.ts'
 import type { SpendingFields } from '../core/tenancy/tenancy.ts'
 import { readDuration, tagsOfKey } from './key.ts'
@@ -16,6 +17,7 @@ type Limits = Pick<
   | 'tags'
   | 'metadata'
   | 'storesBodies'
+  | 'objectPermission'
 >
 
 const numbers = ['requestsPerMinute', 'tokensPerMinute', 'parallelRequests', 'maxBudgetNanoUsd', 'expiresAtMs'] as const
@@ -34,7 +36,8 @@ export function restrictionOf(key: Limits): string | undefined {
     maps.find(name => Object.keys(key[name]).length > 0) ??
     [...lists, ...demands].find(name => key[name].length > 0) ??
     (tagsOfKey(key).length === 0 ? undefined : 'tags') ??
-    (key.budgetId === null ? undefined : 'budgetId')
+    (key.budgetId === null ? undefined : 'budgetId') ??
+    (key.objectPermission === null ? undefined : 'objectPermission')
   )
 }
 
@@ -64,6 +67,9 @@ export function loosenedField(before: Limits & { blocked: boolean }, after: Limi
     (before.storesBodies !== null && before.storesBodies !== after.storesBodies ? 'storesBodies' : undefined) ??
     (before.rotationInterval !== null && before.rotationInterval !== after.rotationInterval
       ? 'rotationInterval'
+      : undefined) ??
+    (before.objectPermission !== null && !isDeepStrictEqual(before.objectPermission, after.objectPermission)
+      ? 'objectPermission'
       : undefined) ??
     (before.blocked && !after.blocked ? 'blocked' : undefined)
   )

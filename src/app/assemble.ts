@@ -16,6 +16,7 @@ import type { Services } from '../core/endpoint.ts'
 import type { Policy } from '../core/policy.ts'
 import type { CurrentConfiguration } from '../core/model-directory.ts'
 import type { Settings } from '../core/settings.ts'
+import type { RunTool } from '../core/tools.ts'
 import { watchBatches } from '../files/batch-watch.ts'
 import { publicPaths } from '../endpoints/index.ts'
 import { createRequestRouter } from '../endpoints/router.ts'
@@ -38,13 +39,15 @@ import { Guardrails } from '../guardrails/policies.ts'
 import { createPreviewCall } from '../pipeline/call-preview.ts'
 import { Router } from '../pipeline/routing/deployment-router.ts'
 import { createCallModel } from '../pipeline/serve.ts'
+import { createRunTool } from '../pipeline/tool-call.ts'
 import { createCallLimits } from '../policies/limits/call-limits.ts'
 import { createBudgetCheck } from '../policies/limits/check-budgets.ts'
 import { createAdmission } from '../policies/index.ts'
 import { chatBodyOf, providers } from '../providers/index.ts'
 import { storeBodies } from '../stored-bodies/policy.ts'
 import { stackOf } from '../telemetry/log.ts'
-import type { Logger } from '../telemetry/log.ts'
+import type { Logger, LogFields } from '../telemetry/log.ts'
+import { Tools } from '../tools/gateway.ts'
 import { createMetrics } from '../telemetry/prometheus.ts'
 import { CachedExposition } from '../telemetry/cached-exposition.ts'
 import { mergeExpositions } from '../telemetry/merged-exposition.ts'
@@ -106,6 +109,7 @@ export function assemble(assembling: AssemblyParts) {
   const signIn = signInServices({ store, current, transport, timers, logger, countRefusal: metrics.authFailure })
   worker?.onCooled(cooldown => calls.router.noteCooldown(cooldown, current.settings.deployments))
   let draining = false
+  const use = () => useSettings(source, current, { metrics, tools: calls.services.tools })
   const detached = new DetachedWork()
   const services: Services = {
     current,
@@ -137,6 +141,7 @@ export function assemble(assembling: AssemblyParts) {
   })
   return {
     transport,
+    tools: calls.services.tools,
     detached,
     tokenizer,
     tracing,
@@ -152,11 +157,11 @@ export function assemble(assembling: AssemblyParts) {
     ...alerts,
     draining: () => void (draining = true),
     reloaded(report: ReloadReport) {
-      if (report.applied) useSettings(source, current, metrics)
+      if (report.applied) use()
       tellReload(logger, report, current.settings)
     },
     /** What was made by API has changed, here or on another replica. */
-    objectsChanged: () => useObjects(assembling, () => useSettings(source, current, metrics)),
+    objectsChanged: () => useObjects(assembling, use),
   }
 }
 
@@ -327,6 +332,13 @@ function guardrailsOver(
   })
 }
 
+function toolsOver(logger: Logger, parts: Pick<CallParts, 'transport' | 'current'>, runTool: RunTool): Tools {
+  const { transport, current } = parts
+  const programSays = (server: string, line: string) =>
+    logger.info('a tool server has written to its error output', { tool_server: server, line })
+  return new Tools({ transport, clock, runTool, settings: () => current.settings, programSays })
+}
+
 /** Policies, router and settlement. */
 function assembleCalls(
   { options, store, logger }: AssemblyParts,
@@ -391,6 +403,7 @@ function assembleCalls(
       fileCalls,
       callModel,
       guardrails: guardrails.trials(),
+      tools: toolsOver(logger, { transport, current }, createRunTool(serving)),
       callObjects: createCallObjects(serving),
       admitLine: createAdmitLine(serving),
       settleEnded: createSettleEnded(serving),
@@ -437,11 +450,12 @@ function storedParts(store: Store) {
 function useSettings(
   source: SettingsSource,
   current: { models: ModelIndex; settings: Settings },
-  metrics: ReturnType<typeof createMetrics>,
+  { metrics, tools }: { readonly metrics: ReturnType<typeof createMetrics>; readonly tools: Tools },
 ): void {
   current.models = modelsOf(source)
   current.settings = current.models.settings
   metrics.configured(current.settings.deployments)
+  tools.reloaded()
 }
 
 /** The reasons why models are not served, as last logged: each is logged once. */

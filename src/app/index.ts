@@ -167,6 +167,7 @@ async function serveStore(serving: ServerParts): Promise<RunningServer> {
         () => parts.tokenizer.stop(),
         () => parts.signIn.flush(),
         () => parts.tracing.stop(),
+        () => parts.tools.close(),
         () => parts.transport.close(),
         () => store.close(),
         () => lock.release(),

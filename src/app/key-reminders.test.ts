@@ -88,6 +88,7 @@ for (const server of testServers('key reminders'))
         await tx.insert('user', {
           ...unlimited,
           ...noDirectory,
+          objectPermission: null,
           userName: null,
           id: 'gone',
           alias: null,

@@ -48,6 +48,7 @@ import { cooldownSecondsMax, filledRouter, retriesGranted, routerSettingsOf } fr
 import { readSignInSettings } from './sections/sign-in.ts'
 import { storageSettingsOf } from './sections/storage.ts'
 import { bodySettingsOf } from './sections/stored-bodies.ts'
+import { fileToolServers } from './sections/tool-servers.ts'
 import { usageExportOf } from './sections/usage-export.ts'
 
 /** Settings, or every mistake. */
@@ -162,7 +163,12 @@ function buildAll(input: SettingsInput): SettingsReading {
     openTelemetry,
     warnings,
   })
-  const settings = guardrails.length > 0 ? { ...own, guardrails } : own
+  const toolServers = fileToolServers(config)
+  const settings = {
+    ...own,
+    ...(guardrails.length > 0 && { guardrails }),
+    ...(toolServers.length > 0 && { toolServers }),
+  }
   const entryContext = {
     context: built.context,
     proxies,

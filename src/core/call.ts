@@ -26,6 +26,7 @@ import type { ModelDirectory } from './model-directory.ts'
 import type { CostSource } from './usage/request-cost.ts'
 import type { Client, RequestBody, RequestHeaders } from './request.ts'
 import type { CallTrace } from './trace.ts'
+import type { ToolUse } from './tools.ts'
 import type { BodyPiece } from './transport.ts'
 import type { Upload } from './upload.ts'
 import type { Usage, UsageSource } from './usage/usage.ts'
@@ -209,6 +210,8 @@ interface ReceivedCall {
   readonly overrides: RequestOverrides
   /** What guardrails said of it until now, in their order; undefined = none was asked. */
   readonly guardrailOutcomes: readonly GuardrailOutcome[] | undefined
+  /** The tool that is called; undefined = it is no call of a tool. */
+  readonly tool: ToolUse | undefined
   /** It is a line of a batch: its answer comes in a file, which no policy sees. */
   readonly isBatchLine: boolean
   /** The deployments that serve the model; set by the model-access policy. */

@@ -3,6 +3,7 @@ import type { Session } from './sign-in/session.ts'
 import { keyFields } from './tenancy/field-tables.ts'
 import { blankRecord } from './tenancy/fields.ts'
 import type { UserRole, Values } from './tenancy/fields.ts'
+import type { ToolPermission } from './tenancy/tool-permission.ts'
 import type { Membership, Organization, SpendingFields, Tag, Team, User } from './tenancy/tenancy.ts'
 
 /** A virtual key as calls need it. Immutable; a change makes a new object. */
@@ -80,6 +81,8 @@ export interface DerivedKey extends SpendingFields {
   readonly endMs: number
   /** As those of a key. */
   readonly models: readonly string[]
+  /** Absent = as the key it comes from. */
+  readonly objectPermission?: ToolPermission | null | undefined
 }
 
 /** The operator, who has the master key and is bound by no list of models and no limit. */

@@ -204,8 +204,7 @@ export interface Services {
   /** What calls have shown of the upstreams, in this process. */
   readonly upstreams: UpstreamNotes
   readonly guardrails: GuardrailTrials
-  /** Absent = no tool server can be configured. */
-  readonly tools?: ToolGateway
+  readonly tools: ToolGateway
   readonly fileCalls: FileCalls
   readonly detached: DetachedRuns
   readonly runWatch: RunWatch

@@ -11,6 +11,7 @@ import type { Deployment } from './deployment.ts'
 import type { IdentitySettings } from './sign-in/identity-providers.ts'
 import type { GuardrailSettings } from './guardrails.ts'
 import type { LimitScope } from './tenancy/limits.ts'
+import type { ToolServerSettings } from './tool-servers.ts'
 import type { SignInSettings } from './sign-in/sign-in-settings.ts'
 import type { Team, User } from './tenancy/tenancy.ts'
 
@@ -54,6 +55,8 @@ export interface Settings {
   readonly publicModels: PublicModels
   /** In the order in which they are asked; absent = there are none. */
   readonly guardrails?: readonly GuardrailSettings[]
+  /** Servers of tools, in the order of the file; absent = there are none. */
+  readonly toolServers?: readonly ToolServerSettings[]
   /** Without a model list: the providers of which the environment offers nothing, and what would change that. */
   readonly notOffered?: Readonly<Record<string, string>>
   /** The provider whose vendor alone names its models so: for the bare names of models that are not offered. */

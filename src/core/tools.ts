@@ -10,7 +10,7 @@ export type ToolTransport = 'http' | 'sse' | 'stdio' | 'openapi'
 
 /** A tool server, as callers see it who may use at least one of its tools. */
 export interface ToolServer {
-  /** The name of its entry in the configuration, or the one given by API: unique, of [A-Za-z0-9_] and dots. */
+  /** The name of its entry in the configuration, or the one given by API: unique, of letters, digits and _. */
   readonly name: string
   readonly description: string
   readonly transport: ToolTransport
@@ -54,7 +54,7 @@ export interface OfferedTool {
 
 /** Which of the tools that a caller may use are wanted. A field that is absent selects nothing and excludes nothing. */
 export interface ToolSelection {
-  /** Names of servers. With `accessGroups`: the servers of either. */
+  /** Names of servers, or of access groups. With `accessGroups`: the servers of either. */
   readonly servers?: readonly string[]
   readonly accessGroups?: readonly string[]
   /** Names of tools, each as offered or as its server calls it. */
@@ -114,6 +114,8 @@ export interface ToolCallRequest extends ToolRequestContext {
   /** Of the client, for the ledger; absent = none. */
   readonly clientAddress?: string | undefined
   readonly userAgent?: string | undefined
+  /** `_meta` for the server, such as trace context; absent = none. */
+  readonly meta?: Readonly<Record<string, unknown>> | undefined
   /** Absent = no progress is asked for. */
   onProgress?(progress: ToolProgress): void
 }
@@ -142,6 +144,48 @@ export interface ToolCallResult {
   /** What it was charged. Nano-dollars. */
   readonly costNanoUsd: bigint
 }
+
+/** What a call of a tool is about, as policies and the ledger see it. */
+export interface ToolUse {
+  readonly server: string
+  /** As its server calls it. */
+  readonly tool: string
+  readonly offeredName: string
+  /** What it costs once it was sent. Nano-dollars. */
+  readonly costNanoUsd: bigint
+  /** null = no call of a model is behind it. */
+  readonly parentCallId: string | null
+  readonly sessionId: string | null
+  /** Of the arguments in JSON. */
+  readonly requestBytes: number
+  /** Of the result in JSON; null = there is none. */
+  answerBytes: number | null
+  /** The tool says that it failed. */
+  isToolError: boolean
+  /** The server was given it: it is owed, also where no result comes. */
+  isSent: boolean
+}
+
+/** A call of a tool that is to be admitted. */
+export interface ToolCallStart {
+  readonly caller: Caller
+  readonly tool: ToolUse
+  /** Canonical path for metrics and the ledger. */
+  readonly route: string
+  readonly headers: RequestHeaders | undefined
+  readonly signal: AbortSignal | undefined
+  readonly clientAddress: string
+  readonly userAgent: string
+}
+
+/**
+ * Passes a call of a tool through every policy, has it done by `work` and settles it. `work` is given the signal that
+ * ends it. Rejects with the GatewayError for the caller.
+ */
+export type RunTool = <Result>(
+  start: ToolCallStart,
+  work: (signal: AbortSignal) => Promise<Result>,
+) => Promise<{ readonly result: Result; readonly callId: string; readonly headers: Readonly<Record<string, string>> }>
 
 /**
  * All tools of the gateway, as one caller may use them. Refusals are GatewayErrors, which name server or tool:

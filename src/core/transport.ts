@@ -63,6 +63,8 @@ export interface ProxyRules {
 /** URL and headers of a call. On the forward lane it is made once per deployment and cached. */
 export interface CallHead {
   readonly url: string
+  /** The IP address to connect to, of the URL's host, without brackets; absent = whichever the host's name has. */
+  readonly address?: string | undefined
   readonly headers: Readonly<Record<string, string>>
 }
 

@@ -145,6 +145,10 @@ const lazyGroups: readonly LazyGroup[] = [
     ],
     load: async () => (await import('./lazy/sign-in.ts')).endpoints,
   },
+  {
+    segments: ['mcp'],
+    load: async () => (await import('./lazy/tools.ts')).endpoints,
+  },
 ]
 
 const inLazyGroups = async () => (await Promise.all(lazyGroups.map(group => group.load()))).flat()

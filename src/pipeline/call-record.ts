@@ -134,6 +134,7 @@ export class CallRecord implements RunningCall, CallInAdmission {
   endUser = ''
   misplacedMedia = false
   overrides: RequestOverrides = noOverrides
+  tool: Call['tool'] = undefined
   isBatchLine = false
   candidates = noDeployments
   fallbacksInOrder = noModels

@@ -7,7 +7,7 @@ import type { CurrentConfiguration } from '../core/model-directory.ts'
 import type { Clock } from '../lib/clock.ts'
 import { announcedBytesMax, bodyTokens, bytesPerToken } from './limits/body-tokens.ts'
 import { reserveBatch } from './limits/reserve-batch.ts'
-import { admitBudgets, reserveAttempt } from './limits/reserve-budgets.ts'
+import { admitBudgets, reserveAmount, reserveAttempt } from './limits/reserve-budgets.ts'
 import { admitModel, releaseModels } from './limits/reserve-model.ts'
 import type { CallLimits } from './limits/call-limits.ts'
 import { limitHeaders, limitRefusal } from './limits/refusal.ts'
@@ -73,6 +73,7 @@ function takeOnBody(parts: LimitParts, call: Call, { limits, plan }: ModelLimits
   const isCounted = promptBytes(call) !== undefined
   const { tokens } = parts.limits.of(call.caller, call.models.settings)
   const scopes = isCounted ? limits : limits.length === 0 ? tokens : [...tokens, ...limits]
+  if (call.tool) return takeForTool(parts, call, { scopes, plan })
   if (!call.format) return takeForObjects(parts, call, scopes)
   if (scopes.length === 0 && !plan) return
   const need = scopes.length === 0 ? 0 : bodyTokens(call)
@@ -86,6 +87,18 @@ function takeForObjects(parts: LimitParts, call: Call, scopes: readonly LimitSco
   const taken = scopes.length === 0 ? undefined : take(parts.limiter, call, scopes, bodyTokens(call))
   const batch = call.options.startsBatch?.()
   return batch ? Promise.resolve(taken).then(() => reserveBatch(parts, call, batch)) : taken
+}
+
+/** A tool has a price a call, and no tokens. */
+function takeForTool(
+  { limiter, clock }: LimitParts,
+  call: Call,
+  { scopes, plan }: { readonly scopes: readonly LimitScope[]; readonly plan: ModelLimits['plan'] },
+): void | Promise<void> {
+  const nanoUsd = Number(call.tool!.costNanoUsd)
+  if (plan && nanoUsd > 0)
+    return reserveAmount({ limiter, clock }, call, { plan, scopes, tokens: 0, apply: applierOf(call) }, nanoUsd)
+  return scopes.length === 0 ? undefined : take(limiter, call, scopes, 0)
 }
 
 function applierOf(call: Call): (verdict: LimitVerdict) => void {

@@ -5,6 +5,7 @@ interface Asking {
   readonly in?: Record<string, string>
   readonly body?: object
   readonly query?: string
+  readonly headers?: Readonly<Record<string, string>>
   readonly status?: number
 }
 /** Asks, and checks the answer against the document. */

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ApiDocumentCheck } from '../support/api-document.ts'
 import type { ApiDocument, Step } from '../support/api-document.ts'
 import { askModelsByApi } from './api-document-models.ts'
+import { askTools } from './api-document-tools.ts'
 import { masterKey, startGateway } from './harness.ts'
 import { signInAndOut } from './sign-in-steps.ts'
 import { useAgents } from './agents-steps.ts'
@@ -44,6 +45,8 @@ model_list:
     model_info: { mode: rerank }
   - model_name: batch-model
     proxy_params: { model: openai/sim-batch, api_base: "${batches}/v1", api_key: k }
+mcp_servers:
+  tools: { url: "http://127.0.0.1:1/mcp" }
 router_settings: { num_retries: 0 }
 `
 
@@ -555,6 +558,8 @@ describe('the API document and the gateway that serves it', () => {
     await ask('POST', '/cache/flushall', { body: {} })
     await ask('GET', '/cache/redis/info')
   })
+
+  test('tools', () => askTools(ask))
 
   test('every operation was answered in every media type that it documents', () => {
     const documented = Object.entries(check.document.paths).flatMap(([path, methods]) =>

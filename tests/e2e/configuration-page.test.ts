@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { configurationPage, fileSchema } from '../../scripts/configuration-page.ts'
+import { configurationPage, fileSchema, entryOf } from '../../scripts/configuration-page.ts'
 import type { KeySchema } from '../../scripts/configuration-page.ts'
 import { keysWithoutFunction } from '../../src/config/litellm/litellm-keys.ts'
 import { readConfig } from '../../src/config/reading/parse.ts'
@@ -12,7 +12,7 @@ type Path = readonly string[]
 function keys(schema: KeySchema, path: Path = []): { readonly path: Path; readonly schema: KeySchema }[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, one]) => [
     { path: [...path, key], schema: one },
-    ...keys(one.items ?? one, [...path, key]),
+    ...keys(key === 'mcp_servers' ? entryOf(one) : (one.items ?? one), [...path, key]),
   ])
 }
 const all = keys(fileSchema)
@@ -39,6 +39,7 @@ test('every key has a sentence, and an example that the file takes', () => {
   const environment = {
     ...Object.fromEntries([...variables, ...more].map(name => [name, 'a-value'])),
     KEYCLOAK_SECRET: 'a-secret',
+    GITHUB_TOKEN: 'a-token',
     CHECKS_SIGNING_SECRET: 'a-secret-of-some-length',
     MASTER_KEY: 'sk-0Zq8vWm3Yx5Rk7Lp2Td9Nc4Hb6Jf1GsAe',
     DATABASE_URL: 'postgres://gateway:secret@db.internal/modelgate',
@@ -56,7 +57,13 @@ test('every key has a sentence, and an example that the file takes', () => {
     const machines = general?.jwt_auth?.service_accounts
     if (machines && path.length > 3)
       general.jwt_auth!.service_accounts = [{ name: 'm', claims: { sub: 'm' }, team_id: 't', ...machines }]
-    const { model_list: entry, credential_list: credential, prices, guardrails } = value as Sections
+    const {
+      model_list: entry,
+      credential_list: credential,
+      prices,
+      guardrails,
+      mcp_servers: servers,
+    } = value as Sections
     const required = { model_name: 'm', proxy_params: { model: 'groq/x' } }
     const params = (entry as { proxy_params?: object } | undefined)?.proxy_params
     const file = credential
@@ -70,7 +77,9 @@ test('every key has a sentence, and an example that the file takes', () => {
           ? { prices: { source: 'prices.json', ...prices } }
           : guardrails
             ? { guardrails: [guardrailWith(guardrails)] }
-            : value
+            : servers && path.length > 1
+              ? toolServerWith(servers as Sections)
+              : value
     expect([path, readConfig(JSON.stringify(file), { file: 'c.yaml', environment }).mistakes]).toEqual([path, []])
   }
 })
@@ -81,6 +90,15 @@ interface WithEntries {
 }
 
 type Sections = Record<string, object | undefined>
+
+/** A program where the key is one of programs; tokens where it says how they are sent, and the reverse. */
+function toolServerWith(given: Sections): object {
+  const isProgram = ['command', 'args', 'env', 'memory_limit_mb'].some(key => key in given)
+  const place = isProgram ? { command: 'npx' } : { url: 'https://mcp.example.com/mcp' }
+  const needsToken = ['auth_type', 'auth_value', 'authentication_token'].some(key => key in given)
+  const token = needsToken ? { auth_type: 'api_key', authentication_token: 'a-token' } : {}
+  return { allow_stdio: true, mcp_servers: { one: { ...place, ...token, ...given } } }
+}
 
 /** Lists inside of a guardrail are written as lists. */
 function guardrailWith({ proxy_params: given = {}, ...more }: { proxy_params?: Sections }): object {

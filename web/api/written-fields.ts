@@ -18,6 +18,7 @@ export const writtenFields = {
     rotation_interval: { kind: 'duration' },
     blocked: { kind: 'flag' },
     metadata: { kind: 'object', isSelfService: true },
+    object_permission: { kind: 'toolPermission' },
     rpm_limit: { kind: 'limit' },
     tpm_limit: { kind: 'limit' },
     max_parallel_requests: { kind: 'limit' },
@@ -53,6 +54,7 @@ export const writtenFields = {
     models: { kind: 'models' },
     metadata: { kind: 'object', isSelfService: true },
     blocked: { kind: 'flag' },
+    object_permission: { kind: 'toolPermission' },
     model_aliases: { kind: 'aliases', isSelfService: true },
     team_member_permissions: { kind: 'permissions', isSelfService: true },
     tags: { kind: 'names' },
@@ -86,6 +88,7 @@ export const writtenFields = {
     models: { kind: 'models' },
     metadata: { kind: 'object', isSelfService: true },
     blocked: { kind: 'flag' },
+    object_permission: { kind: 'toolPermission' },
   },
   organization: {
     organization_alias: { kind: 'name', isSelfService: true },
@@ -106,6 +109,7 @@ export const writtenFields = {
     models: { kind: 'models' },
     metadata: { kind: 'object', isSelfService: true },
     blocked: { kind: 'flag' },
+    object_permission: { kind: 'toolPermission' },
   },
   customer: {
     team_id: { kind: 'name' },

@@ -49,6 +49,7 @@ const shownAs: { readonly [Kind in FieldKind]: (value: KindValues[Kind]) => Show
   aliases: asKept,
   permissions: asKept,
   object: asKept,
+  toolPermission: asKept,
   flag: asKept,
   choice: asKept,
   userRole: asKept,

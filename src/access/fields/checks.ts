@@ -6,6 +6,7 @@ import { parseIsoDate } from '../../lib/iso-date.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { readDuration } from '../key.ts'
 import { dollars } from './money.ts'
+import { toolPermission } from './tool-permission.ts'
 
 /** A name, 1 to 255 characters. No control characters: Postgres text holds no NUL, and lists are printed in lines. */
 export const keyName = lazy(() =>
@@ -116,6 +117,7 @@ const checks: { readonly [Kind in FieldKind]: () => z.ZodType<KindValues[Kind] |
   aliases: () => shortMap(keyName()).nullable(),
   permissions: () => z.array(z.enum(memberPermissions)).nullable(),
   object: () => z.record(z.string(), z.unknown()).nullable(),
+  toolPermission: () => toolPermission().nullable(),
   flag: () => z.boolean().nullable(),
   choice: () => z.boolean().nullable(),
   userRole: () => z.enum(userRoles).nullable(),

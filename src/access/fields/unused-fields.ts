@@ -17,7 +17,7 @@ export const unusedFields: ReadonlyMap<string, UnusedField> = new Map(
     spend: refused('what was spent is the sum of calls in the ledger; POST /key/{key}/reset_spend shows less'),
     project_id: refused('use `team_id`'),
     permissions: refused('use `allowed_routes` of keys'),
-    object_permission: refused('use `models` and `allowed_routes`'),
+    object_permission: refused('set it on keys, teams, users and organizations'),
     allowed_passthrough_routes: refused('there are no pass-through routes'),
     allowed_vector_store_indexes: refused('there are no vector stores'),
     policies: refused('use `guardrails`, or the policies of the gateway'),

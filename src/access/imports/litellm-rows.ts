@@ -2,6 +2,7 @@
  * Rows of LiteLLM's database as objects of ours. Sources: LiteLLM's `schema.prisma` (1.82 to 1.108), read beside its
  * management API. Amounts there are dollars, times are UTC without a zone.
  */
+import { toolPermission } from '../fields/tool-permission.ts'
 import {
   budgetFields,
   customerFields,
@@ -106,6 +107,11 @@ const readers: { readonly [Kind in FieldKind]: (value: unknown) => KindValues[Ki
   aliases: aliasesOf,
   permissions: listOf,
   object: ownMetadata,
+  toolPermission: value =>
+    toolPermission()
+      .nullable()
+      .catch(null)
+      .parse(value ?? null),
   flag: value => value === true,
   choice: value => (typeof value === 'boolean' ? value : null),
   // A role that there is not here is the usual one.

@@ -137,10 +137,11 @@ const readElsewhere: Readonly<Record<string, string>> = {
   'prices.sha256': 'config/prices/price-source.ts',
   'prices.public_key': 'config/prices/price-source.ts',
   environment_variables: 'config/reading/references.ts',
+  allow_stdio: 'config/checks/tool-server-checks.ts',
 }
 
 const settingsKeys = placedKeys.filter(
-  ({ path }) => !['model_list', 'credential_list', 'guardrails'].includes(path[0]!),
+  ({ path }) => !['model_list', 'credential_list', 'guardrails', 'mcp_servers'].includes(path[0]!),
 )
 const isInSettings = ({ path }: PlacedKey) => !(path.join('.') in readElsewhere)
 

@@ -153,7 +153,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
     {
       logging: 'callback_settings',
       none:
-        'assistant_settings files_settings finetune_settings mcp_servers search_tools vector_store_registry prompts ' +
+        'assistant_settings files_settings finetune_settings search_tools vector_store_registry prompts ' +
         'agent_list mcp_tools',
     },
   ],

@@ -10,6 +10,7 @@ import { validParts } from './valid-parts.ts'
 import type { PartialConfig } from './valid-parts.ts'
 import type { Config } from '../sections/file.ts'
 import { guardrailFindings } from '../checks/guardrail-checks.ts'
+import { toolServerFindings } from '../checks/tool-server-checks.ts'
 import { takePrices, withPrices } from '../checks/price-entries.ts'
 import type { WithoutPrices } from '../checks/price-entries.ts'
 import { isObject } from '../../lib/json/json-values.ts'
@@ -19,6 +20,9 @@ import type { ConfigReading, Finding, SourceLocation, ReadFile, ReadOptions } fr
 import { ownEnvironment, wholeReference, withEnvironment } from './references.ts'
 import { findingsOf } from '../checks/schema-findings.ts'
 import { readYaml } from './yaml-document.ts'
+
+/** Sections whose secrets are read anew from time to time. */
+const sectionsWithSecrets = ['model_list', 'credential_list', 'mcp_servers']
 
 /** Parses, resolves references to the environment, checks the schema. */
 export function readConfig(text: string, options: ReadOptions): ConfigReading {
@@ -64,10 +68,11 @@ export function readFile(
       [...findings, ...unfilled].map(finding => finding.path),
     )
   const { config, kept }: Pick<PartialConfig, 'config' | 'kept'> = isWhole ? { config: checked.data } : valid()
-  const ofGuardrails = guardrailFindings(config).map(one => ({ ...one, path: pathInFile(kept, one.path) }))
+  const ofParts = [...guardrailFindings(config), ...toolServerFindings(config)]
+  const located = ofParts.map(one => ({ ...one, path: pathInFile(kept, one.path) }))
   // What is missing because it was left out as invalid is no mistake of its own.
   const isInvalid = ({ path }: Finding) => findings.some(one => path.every((part, at) => one.path[at] === part))
-  findings.push(...ofGuardrails.filter(one => !isInvalid(one)))
+  findings.push(...located.filter(one => !isInvalid(one)))
   if (!anyVariables) findings.push(...unsetVariables)
   if (!sent) warnings.push(...inlineSecrets(known))
   const locationOf = (finding: Finding): SourceLocation =>
@@ -90,7 +95,9 @@ export function readFile(
     notices: warnings.map(({ path, message }) => ({ path: names.writtenPath(path), message })),
     named: known,
     credentials,
-    references: isObject(yaml.value) ? secretReferencesIn([yaml.value.model_list, yaml.value.credential_list]) : [],
+    references: isObject(yaml.value)
+      ? secretReferencesIn(sectionsWithSecrets.map(name => (yaml.value as Record<string, unknown>)[name]))
+      : [],
     locations,
     written: names.written,
   }

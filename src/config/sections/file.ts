@@ -17,6 +17,7 @@ import { priceSourceKeys } from './prices.ts'
 import { fieldKeys } from './request-fields.ts'
 import { commonRouterKeys, routerKeys } from './router.ts'
 import { unstoredBodyKeys } from './stored-bodies.ts'
+import { toolServersKeys } from './tool-servers.ts'
 
 const commonKeys = {
   ...unstoredBodyKeys,
@@ -33,6 +34,7 @@ const commonKeys = {
 export const fileKeys = {
   ...modelKeys,
   ...guardrailKeys,
+  ...toolServersKeys,
   ...settingKeys('general', {
     router_settings: {
       keys: routerKeys,

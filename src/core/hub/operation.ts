@@ -13,6 +13,8 @@ export type Operation =
   | 'files'
   /** The work of a batch, settled when it has ended. */
   | 'batches'
+  /** A call of a tool at a tool server. */
+  | 'tools'
 
 /** How a call ended, from the client's side. */
 export type Outcome = 'success' | 'error' | 'client_closed' | 'upstream_cut' | 'interrupted'

@@ -77,6 +77,8 @@ const integer32 = define<number>('integer32')
 const number = define<number>('number')
 const numberOrNull = defineNullable<number>('number')
 const boolean = define<boolean>('boolean')
+const integerOrNull = defineNullable<number>('integer')
+const booleanOrNull = defineNullable<boolean>('boolean')
 const decimalOrNull = defineNullable<string>('decimal')
 /** A bigint as the text of its column. */
 const decimal = (value: bigint | null): string | null => (value === null ? null : bigintText(value))
@@ -291,7 +293,7 @@ const occasionalColumns = {
     'The session, conversation or trace that the call belongs to: by a header (`x-proxy-session-id`, ' +
       '`x-litellm-session-id`, `x-litellm-trace-id`, those of Claude Code, Codex, opencode and Cline), by a field ' +
       '(`session_id`, `litellm_session_id`, `conversation`, `prompt_cache_key`), or by the trace of `traceparent`.',
-    ({ call }) => call.sessionId,
+    ({ call }) => (call.tool ? call.tool.sessionId : call.sessionId),
   ),
   spend_logs_metadata: jsonOrNull(
     "The client's own, in JSON: of the header `x-litellm-spend-logs-metadata`, `metadata.spend_logs_metadata` of the " +
@@ -336,6 +338,36 @@ const occasionalColumns = {
     "What the part that the caller pays for would cost at the vendor's prices, in nano-dollars; it is in no other " +
       'cost, and no budget is charged for it; null = there is none, or its price is not known.',
     ({ callersCost }) => callersCost && decimal(callersCost.nanoUsd),
+    { since: 2 },
+  ),
+  tool_server: begun(
+    textOrNull('The tool server that was called; null = it is no call of a tool.', ({ call }) => call.tool?.server, {
+      since: 2,
+    }),
+  ),
+  tool_name: begun(
+    textOrNull("The tool that was called, by its server's name.", ({ call }) => call.tool?.tool, { since: 2 }),
+  ),
+  parent_call_id: begun(
+    textOrNull(
+      '`request_id` of the call of a model that the tool was run for; null = a client has called it.',
+      ({ call }) => call.tool?.parentCallId,
+      { since: 2 },
+    ),
+  ),
+  tool_request_bytes: integerOrNull(
+    'Bytes of the arguments of a tool, in JSON.',
+    ({ call }) => call.tool?.requestBytes,
+    { since: 2 },
+  ),
+  tool_answer_bytes: integerOrNull(
+    'Bytes of the result of a tool, in JSON; null = there was none.',
+    ({ call }) => call.tool?.answerBytes,
+    { since: 2 },
+  ),
+  tool_error: booleanOrNull(
+    'Whether the tool has said that it failed; null = it is no call of a tool.',
+    ({ call }) => call.tool?.isToolError,
     { since: 2 },
   ),
 }

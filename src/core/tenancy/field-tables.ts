@@ -65,11 +65,22 @@ const tenantFields = {
   ...stampFields,
 }
 
+/** Of organizations, teams, users and keys. */
+const toolField = {
+  objectPermission: written(
+    'toolPermission',
+    'object_permission',
+    'Which tool servers (MCP) may be used, and which of their tools: `mcp_servers`, `mcp_access_groups`, ' +
+      '`mcp_tool_permissions`, `blocked_tools`. Those of key, user, team and organization hold together.',
+  ),
+}
+
 /** The widest tenant: teams belong to at most one. */
 export const organizationFields = {
   id: shown('id', 'organization_id', 'The id that names the organization.'),
   alias: written('name', 'organization_alias', 'A name for people; several may share it.', { isSelfService: true }),
   ...tenantFields,
+  ...toolField,
 }
 
 /** What a directory (SCIM) says of a user or a team, beside the fields that each has. */
@@ -90,6 +101,7 @@ export const teamFields = {
   alias: written('name', 'team_alias', 'A name for people; several may share it.', { isSelfService: true }),
   organizationId: written('name', 'organization_id', 'The organization that the team belongs to; null = to none.'),
   ...tenantFields,
+  ...toolField,
   ...directoryFields,
   modelAliases: written('aliases', 'model_aliases', 'What keys of the team call a model -> the model.', {
     isSelfService: true,
@@ -137,6 +149,7 @@ export const userFields = {
   role: written('userRole', 'user_role', 'What the user may do over the whole gateway.'),
   ssoUserId: written('name', 'sso_user_id', 'The id that the user has at the identity provider.'),
   ...tenantFields,
+  ...toolField,
   ...directoryFields,
   /** The name to sign in with at the directory, unique in any case; null = no directory has sent the user. */
   userName: stored('name'),
@@ -260,6 +273,7 @@ export const keyFields = {
   /** The same for the text before, while that is valid. */
   formerObjectsOwner: stored('name'),
   metadata: tenantFields.metadata,
+  ...toolField,
   ...spendingFields,
 }
 

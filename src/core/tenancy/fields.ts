@@ -5,6 +5,8 @@
  * reads of LiteLLM (`access/imports/litellm-rows.ts`).
  */
 
+import type { ToolPermission } from './tool-permission.ts'
+
 /** The budget of one model within an object's scope. */
 export interface ModelBudget {
   readonly maxBudgetNanoUsd: bigint
@@ -56,6 +58,8 @@ export interface KindValues {
   readonly permissions: readonly string[]
   /** Any JSON object. */
   readonly object: Readonly<Record<string, unknown>>
+  /** null = it says nothing of tools. */
+  readonly toolPermission: ToolPermission | null
   readonly flag: boolean
   /** null = others decide. */
   readonly choice: boolean | null
@@ -152,6 +156,7 @@ export const blankValues: KindValues = {
   // As those of a new team at LiteLLM.
   permissions: ['/key/info', '/key/health'],
   object: {},
+  toolPermission: null,
   flag: false,
   choice: null,
   userRole: 'internal_user',

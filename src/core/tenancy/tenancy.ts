@@ -21,10 +21,10 @@ export type SpendingFields = Values<typeof spendingFields>
 export const unlimited: SpendingFields = blankRecord(spendingFields)
 
 /** What organizations, teams, users, customers, tags and named budgets have in common. Immutable. */
-export type TenantFields = Values<typeof organizationFields>
+export type TenantFields = Omit<Organization, 'objectPermission'>
 
 /** The widest tenant: teams belong to at most one. */
-export type Organization = TenantFields
+export type Organization = Values<typeof organizationFields>
 
 /** What a directory (SCIM) says of a user or a team, beside the fields that each has. */
 export type DirectoryFields = Values<typeof directoryFields>

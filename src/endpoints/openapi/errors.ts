@@ -3,9 +3,10 @@ import type { Endpoint } from '../../core/endpoint.ts'
 import { anthropicErrorBody } from '../../formats/anthropic/index.ts'
 import { geminiErrorBody } from '../../formats/gemini/index.ts'
 import { jinaRerank } from '../../formats/rerank.ts'
+import { protocolErrorBody } from '../../tools/protocol-errors.ts'
 import { scimErrorBody, scimMediaType } from '../tenancy/scim/error-body.ts'
 import { headersOfError } from './headers.ts'
-import { constant, described, either, integer, listOf, named, nullable, shape, text } from './schema.ts'
+import { constant, described, either, integer, listOf, named, nullable, open, shape, text } from './schema.ts'
 import type { Schema } from './schema.ts'
 
 const openaiFields = () => ({
@@ -64,6 +65,17 @@ const scimErrorSchema = named('ScimError', () =>
   shape({ schemas: listOf(text), status: text, detail: text }, { scimType: text }),
 )
 
+const protocolErrorSchema = named('McpError', () =>
+  shape({
+    jsonrpc: constant('2.0'),
+    id: described('That of the request, where it could be read.', nullable(either(text, integer))),
+    error: shape(
+      { code: integer, message: text },
+      { data: open(shape({}, { status: integer, code: text, retry_after_ms: integer })) },
+    ),
+  }),
+)
+
 /** Statuses of the table in core/errors.ts, with their names in error bodies. */
 const meanings: Readonly<Record<string, string>> = {
   400: 'BadRequestError, ContextWindowExceededError, or ContentPolicyViolationError: the request was refused',
@@ -99,6 +111,7 @@ const dialects: ReadonlyMap<ErrorBody, Dialect> = new Map<ErrorBody, Dialect>([
   [geminiErrorBody, { name: 'Gemini', schema: geminiErrorSchema }],
   [jinaRerank.errorBody, { name: 'Rerank', schema: rerankErrorSchema }],
   [scimErrorBody, { name: 'Scim', schema: scimErrorSchema }],
+  [protocolErrorBody, { name: 'Mcp', schema: protocolErrorSchema }],
 ])
 
 /** What an operation under this path must say of failures, by status. */

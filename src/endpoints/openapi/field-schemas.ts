@@ -42,6 +42,17 @@ const schemas: { readonly [Kind in FieldKind]: Schema<ShownValues[Kind]> } = {
   aliases: mapOf(text),
   permissions: listOf(text),
   object: { type: 'object', additionalProperties: true },
+  toolPermission: nullable(
+    shape(
+      {},
+      {
+        mcp_servers: listOf(text),
+        mcp_access_groups: listOf(text),
+        mcp_tool_permissions: mapOf(listOf(text)),
+        blocked_tools: listOf(text),
+      },
+    ),
+  ),
   flag: boolean,
   choice: nullable(boolean),
   userRole: oneOf(...userRoles),

@@ -65,6 +65,7 @@ const others: Readonly<Record<string, HeaderDoc>> = {
   'x-accel-buffering': { description: 'With a stream: proxies must not collect it.', schema: text },
   'content-disposition': { description: 'It has the name of the file.', schema: text },
   'set-cookie': { description: 'It is the cookie of a form, of a sign-in or of a session.', schema: text },
+  'mcp-session-id': { description: 'The session that `initialize` has begun; later requests send it.', schema: text },
   etag: { description: 'Clients send it back as `if-none-match`.', schema: text },
   location: { description: 'The address of what was made, or where a browser goes on.', schema: text },
 }

@@ -6,6 +6,7 @@ import type { DerivedLink } from '../../access/derived-key.ts'
 import { nanoUsdToText } from '../../pricing/cost.ts'
 import { readDuration } from '../../access/key.ts'
 import { keyName } from '../../access/fields/checks.ts'
+import { toolPermission } from '../../access/fields/tool-permission.ts'
 import { mayCall, shownModel } from '../../access/models/model-access.ts'
 import { isMaster, isStandInKeyId } from '../../core/caller.ts'
 import type { Caller, DerivedKey } from '../../core/caller.ts'
@@ -23,6 +24,7 @@ const limit = lazy(() => z.number().int().min(1).max(1_000_000_000).optional())
 const body = lazy(() =>
   z.strictObject({
     models: z.array(keyName()).min(1).max(100).optional(),
+    object_permission: toolPermission().optional(),
     max_budget: z.number().min(0).max(9_000_000).optional(),
     duration: z.string().default(lifetimeDefault),
     rpm_limit: limit(),
@@ -123,6 +125,7 @@ function newLink(fields: DeriveBody, { key }: Caller, nowMs: number): DerivedLin
     id: randomUUIDv7(),
     end: Math.min(end, key.expiresAtMs ?? end),
     models: fields.models,
+    tools: fields.object_permission ?? undefined,
     max: fields.max_budget === undefined ? undefined : Math.round(fields.max_budget * nanoUsdPerUsd),
     rpm: fields.rpm_limit,
     tpm: fields.tpm_limit,
@@ -170,6 +173,7 @@ function linkOf({ id, endMs, models, maxBudgetNanoUsd, ...limits }: DerivedKey):
     id,
     end: endMs,
     models: models.length === 0 ? undefined : [...models],
+    tools: limits.objectPermission ?? undefined,
     max: max === budgetNanoUsdMax ? undefined : max,
     rpm: limits.requestsPerMinute ?? undefined,
     tpm: limits.tokensPerMinute ?? undefined,

@@ -59,6 +59,7 @@ interface Route {
 }
 
 function haveEqualHeaders(one: CallHead, other: CallHead): boolean {
+  if (one.address !== other.address) return false
   let left = 0
   for (const name in one.headers) {
     if (one.headers[name] !== other.headers[name]) return false
@@ -150,9 +151,14 @@ class Http1Transport implements Transport {
   }
 
   #target(origin: Origin): ConnectionTarget {
-    const { proxy, hostname, port, secure } = origin
+    const { proxy, hostname, address = hostname, port, secure } = origin
+    // The certificate is checked for the name also where an address of it is connected to.
     if (!proxy)
-      return { hop: { hostname, port, tls: secure ? this.#tls(hostname) : undefined }, proxy, tunnel: undefined }
+      return {
+        hop: { hostname: address, port, tls: secure ? this.#tls(hostname) : undefined },
+        proxy,
+        tunnel: undefined,
+      }
     const hop = {
       hostname: proxy.hostname,
       port: proxy.port,

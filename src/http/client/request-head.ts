@@ -11,6 +11,8 @@ export interface Origin {
   readonly secure: boolean
   /** A name or an address, without the brackets of IPv6. */
   readonly hostname: string
+  /** See `CallHead.address`; a proxy finds the address by itself. */
+  readonly address: string | undefined
   readonly port: number
   /** Absent = direct connections. */
   readonly proxy: UpstreamProxy | undefined
@@ -42,7 +44,7 @@ export function prepareHead(head: CallHead, proxies?: ProxyRules): PreparedHead 
     throw unusable('the URL of this upstream is neither http nor https')
   if (url.username || url.password)
     throw unusable('the URL of this upstream holds credentials; give them as api_key or as a header')
-  const origin = originOf(url, proxies?.proxyFor(url))
+  const origin = originOf(url, proxies?.proxyFor(url), head.address)
   // A proxy that is not asked for a tunnel reads the request itself: it needs the whole address (RFC 9112, 3.2.2).
   const reader = origin.secure ? undefined : origin.proxy
   let lines = `host: ${url.host}\r\naccept-encoding: identity\r\n`
@@ -68,12 +70,13 @@ export function prepareHead(head: CallHead, proxies?: ProxyRules): PreparedHead 
 
 const headerProblem = 'the settings of this upstream hold a header that HTTP forbids; the log names it'
 
-function originOf(url: URL, proxy: UpstreamProxy | undefined): Origin {
+function originOf(url: URL, proxy: UpstreamProxy | undefined, given: string | undefined): Origin {
   const secure = url.protocol === 'https:'
   const port = url.port ? Number(url.port) : secure ? 443 : 80
   const hostname = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname
-  const key = `${url.protocol}//${url.hostname}:${port}${proxy ? ` ${proxy.key}` : ''}`
-  return { key, secure, hostname, port, proxy }
+  const address = proxy ? undefined : given
+  const key = `${url.protocol}//${url.hostname}:${port}${proxy ? ` ${proxy.key}` : ''}${address ? ` ${address}` : ''}`
+  return { key, secure, hostname, address, port, proxy }
 }
 
 function unusable(message: string, cause?: unknown): GatewayError {

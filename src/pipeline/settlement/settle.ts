@@ -5,6 +5,7 @@ import type { EndedCall } from '../../core/endpoint.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { Outcome } from '../../core/hub/operation.ts'
 import type { Client } from '../../core/request.ts'
+import type { ToolUse } from '../../core/tools.ts'
 import { unknownCost } from '../../core/usage/request-cost.ts'
 import type { RequestCost, RequestTimes } from '../../core/usage/request-cost.ts'
 import type { Usage } from '../../core/usage/usage.ts'
@@ -35,6 +36,11 @@ export interface SettleParts extends CallParts {
 const freeCost: RequestCost = { nanoUsd: 0n, source: 'prices' }
 const nothingOwed: RequestCost = { nanoUsd: 0n, source: 'none' }
 
+const toolCost = ({ isSent, costNanoUsd }: ToolUse): RequestCost => ({
+  nanoUsd: isSent ? costNanoUsd : 0n,
+  source: 'prices',
+})
+
 /** Ends calls: `CallControl` sees to it that each is ended once. */
 export function settler(parts: SettleParts): Settle {
   return (call, outcome, status, error) => {
@@ -43,10 +49,11 @@ export function settler(parts: SettleParts): Settle {
     const { owed } = call
     const durationMs = parts.clock.monotonicMs() - call.startedMs
     const times = { atMs: call.startedAtMs, endedAtMs: call.startedAtMs + durationMs }
-    const { nanoUsd, source } = costOfCall(parts, call, outcome, times)
-    const isOwed = owed.length > 0
-    // What nothing is owed for has no fee either.
-    const charged = isOwed ? chargedFor(call, nanoUsd) : { nanoUsd, priceTerms: '' }
+    const { tool } = call
+    const { nanoUsd, source } = tool ? toolCost(tool) : costOfCall(parts, call, outcome, times)
+    const isOwed = tool ? tool.isSent : owed.length > 0
+    // What nothing is owed for has no fee either, and the operator's own price of a tool no terms of a vendor.
+    const charged = isOwed && !tool ? chargedFor(call, nanoUsd) : { nanoUsd, priceTerms: '' }
     if (isOwed) call.client.billed?.()
     const { usage, usageSource, countedTokens } = usedTogether(owed)
     report(parts, call, {

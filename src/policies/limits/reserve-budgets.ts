@@ -59,6 +59,19 @@ export function admitBudgets(
   return reserveCloseEnough(limiter, call, admission)
 }
 
+/** The same for a call whose cost is known before it is made. Nano-dollars, more than 0. */
+export function reserveAmount(
+  { limiter, clock }: BudgetParts,
+  call: Call,
+  request: BudgetRequest,
+  nanoUsd: number,
+): void | Promise<void> {
+  const budgets = request.plan.at(clock.epochMs())
+  const loading = limiter.prepare(budgets.scopes)
+  const take = () => reserve(limiter, call, { budgets, request }, nanoUsd)
+  return loading ? loading.then(take) : take()
+}
+
 interface Admission {
   readonly budgets: BudgetScopes
   readonly request: BudgetRequest

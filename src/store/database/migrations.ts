@@ -1,6 +1,7 @@
 /** The steps that make the schema of the database. A new one is a row of the list at the end (see CONTRIBUTING.md). */
 import { baselineStatements } from './baseline/baseline.ts'
 import { createPendingTexts } from '../ledger/sums/pending-sums.ts'
+import { addToolPermissions } from '../tenancy/tool-permissions.ts'
 import type { Database } from './open.ts'
 
 /**
@@ -30,7 +31,7 @@ export const migrations: readonly Migration[] = [
   {
     id: 2,
     name: 'sums of many keys wait, and what of a vendor was used',
-    statements: createPendingTexts,
+    statements: kind => [...createPendingTexts(kind), ...addToolPermissions],
     bringsColumns: true,
   },
 ]

@@ -80,6 +80,7 @@ for (const server of testServers('sessions'))
         tx.insert('user', {
           ...unlimited,
           ...noDirectory,
+          objectPermission: null,
           userName: null,
           id,
           alias: null,

@@ -18,8 +18,9 @@ import { createTenancyStore } from './store.ts'
 
 const operator = { id: 'cli', keyHash: 'cli' }
 const plain = { ...unlimited, alias: null, models: [], metadata: {}, blocked: false }
+const owning = { ...plain, objectPermission: null }
 const user = (id: string, role: UserRole): NewTenant<'user'> => ({
-  ...plain,
+  ...owning,
   ...noDirectory,
   userName: null,
   id,
@@ -28,7 +29,7 @@ const user = (id: string, role: UserRole): NewTenant<'user'> => ({
   ssoUserId: null,
 })
 const team: NewTenant<'team'> = {
-  ...plain,
+  ...owning,
   ...noDirectory,
   id: 'red',
   organizationId: null,

@@ -69,6 +69,10 @@ const codecs: { readonly [Kind in FieldKind]: Codec<KindValues[Kind]> } = {
   aliases: json(),
   permissions: json(),
   object: json(),
+  toolPermission: {
+    write: value => (value === null ? null : JSON.stringify(value)),
+    read: stored => JSON.parse(String(stored)) as KindValues['toolPermission'],
+  },
   flag: { write: Number, read: stored => toNumber(stored) === 1 },
   choice: { write: value => (value === null ? null : Number(value)), read: stored => toNumber(stored) === 1 },
   userRole: word(),

@@ -15,8 +15,9 @@ import { createTenancyStore } from './store.ts'
 
 const actor = { id: 'alice', keyHash: 'hash of her key' }
 const plain = { ...unlimited, alias: null, models: [], metadata: {}, blocked: false }
+const owning = { ...plain, objectPermission: null }
 const team = (id: string, fields: Partial<NewTenant<'team'>> = {}): NewTenant<'team'> => ({
-  ...plain,
+  ...owning,
   ...noDirectory,
   id,
   organizationId: null,
@@ -33,7 +34,7 @@ const team = (id: string, fields: Partial<NewTenant<'team'>> = {}): NewTenant<'t
   ...fields,
 })
 const user = (id: string, fields: Partial<NewTenant<'user'>> = {}): NewTenant<'user'> => ({
-  ...plain,
+  ...owning,
   ...noDirectory,
   userName: null,
   id,
@@ -176,7 +177,7 @@ for (const server of testServers('tenancy'))
 
     test('a team takes its members and keys along, an organization its teams; a budget in use stays', async () => {
       await store.change(actor, async tx => {
-        await tx.insert('organization', { ...plain, id: 'acme' })
+        await tx.insert('organization', { ...owning, id: 'acme' })
         await tx.insert('budget', { ...plain, id: 'free', maxBudgetNanoUsd: 1n })
         await tx.insert('team', team('red', { organizationId: 'acme', budgetId: 'free' }))
         await tx.putMembership(member('red', 'bob'))
@@ -193,7 +194,7 @@ for (const server of testServers('tenancy'))
 
     test('a caller is compiled from all it belongs to, and is the same after a trip through JSON', async () => {
       await store.change(actor, async tx => {
-        await tx.insert('organization', { ...plain, id: 'acme', tokensPerMinute: 9 })
+        await tx.insert('organization', { ...owning, id: 'acme', tokensPerMinute: 9 })
         await tx.insert('budget', { ...plain, id: 'free', maxBudgetNanoUsd: 10n, budgetDuration: '1d' })
         await tx.insert('team', team('red', { organizationId: 'acme', budgetId: 'free', memberMaxBudgetNanoUsd: 3n }))
         await tx.insert('user', user('bob', { role: 'internal_user_viewer' }))

@@ -46,6 +46,10 @@ export const setElsewhere: Readonly<Record<string, string>> = {
 /** Fields that no page sets, as `object.field`, with the reason. */
 export const setNowhere: Readonly<Record<string, string>> = {
   'user.sso_user_id': 'The identity provider gives it at sign-in; a person who typed it could take an account over.',
+  'key.object_permission': 'It is a map of lists by server, which is written by the API.',
+  'team.object_permission': 'See that of keys.',
+  'user.object_permission': 'See that of keys.',
+  'organization.object_permission': 'See that of keys.',
   'budget.temp_budget_increase': 'A raise is one of a key, a user or a team, and not of all that share a definition.',
   'budget.temp_budget_expiry': 'See the increase.',
   'budget.temp_budget_reason': 'See the increase.',

@@ -50,8 +50,16 @@ const intentMark = 0
 const settlementMark = 2
 const intentStart = `[${intentMark},"`
 
-/** Texts that calls of one key to one model do not share. */
-const ownTexts: ReadonlySet<string> = new Set(['request_id', 'session_id', 'error_message'])
+/** Columns with texts that are others in each call of a key. */
+const ofOneCall: ReadonlySet<string> = new Set([
+  'request_id',
+  'session_id',
+  'error_message',
+  'tool_server',
+  'tool_name',
+  'parent_call_id',
+  'tool_error',
+])
 
 /**
  * Whether calls of one key to one model may be alike in a column. It follows from the kind, which a released column
@@ -59,7 +67,7 @@ const ownTexts: ReadonlySet<string> = new Set(['request_id', 'session_id', 'erro
  */
 function isShared({ kind, name }: (typeof columnList)[number]): boolean {
   const isText = kind === 'text' || kind === 'list' || kind === 'boolean' || kind === 'integer32'
-  return isText && !ownTexts.has(name)
+  return isText && !ofOneCall.has(name)
 }
 
 const ownColumns = usualColumns.filter(column => !isShared(column))
@@ -67,10 +75,19 @@ const sharedColumns = usualColumns.filter(isShared)
 const positionsOf = (columns: typeof columnList) => columns.map(column => columnList.indexOf(column))
 const [ownPositions, sharedPositions] = [positionsOf(ownColumns), positionsOf(sharedColumns)]
 
-const ownIntentColumns = intentColumnList.filter(column => !isShared(column))
-const sharedIntentColumns = intentColumnList.filter(isShared)
+const firstIntentColumns = intentColumnList.filter(column => column.since === undefined)
+const ownIntentColumns = firstIntentColumns.filter(column => !isShared(column))
+const sharedIntentColumns = firstIntentColumns.filter(isShared)
+/** They stand behind what intents of before have. */
+const laterIntentColumns = intentColumnList.filter(column => column.since !== undefined)
 /** The id of the call, when it began, what calls of one key have in common, its input, what it has reserved. */
-const intentColumnsInRecord = [...ownIntentColumns.slice(0, 2), ...sharedIntentColumns, ...ownIntentColumns.slice(2)]
+const intentColumnsInRecord = [
+  ...ownIntentColumns.slice(0, 2),
+  ...sharedIntentColumns,
+  ...ownIntentColumns.slice(2),
+  ...laterIntentColumns,
+]
+const laterIntentFields = compileFields<LedgerIntent>(laterIntentColumns)
 const sharedIntentFields = compileFields<LedgerIntent>(sharedIntentColumns)
 const ownFields = compileFields<LedgerRow>(ownColumns, [settlementMark])
 const ownOccasionalFields = compileOccasionalFields(occasionalColumns.filter(column => !isShared(column)))
@@ -138,8 +155,10 @@ const intentMiddles = new SharedTexts<LedgerIntent>(
 export function encodeIntent(intent: LedgerIntent): string {
   const { request_id: id, started_at_ms: startedAtMs, input_tokens: inputTokens } = intent
   const { cost_nano_usd: cost, budget_nano_usd: reserved } = intent
-  const ends = reserved !== null ? [null, null, reserved] : cost !== null ? [inputTokens, cost] : [inputTokens]
-  const end = reserved === null && inputTokens === null ? ']' : `,${JSON.stringify(ends).slice(1)}`
+  const known = reserved !== null ? [null, null, reserved] : cost !== null ? [inputTokens, cost] : [inputTokens]
+  const isTool = intent.tool_server !== null
+  const ends = isTool ? [inputTokens, cost, reserved, ...laterIntentFields(intent)] : known
+  const end = !isTool && reserved === null && inputTokens === null ? ']' : `,${JSON.stringify(ends).slice(1)}`
   const text = `[${intentMark},${JSON.stringify(id)},${startedAtMs}${intentMiddles.of(intent)}${end}`
   if (text.length <= recordLengthMax) return text
   return JSON.stringify([intentMark, id, startedAtMs, ...sharedIntentFields(intent), ...ends].map(shortened))
@@ -263,7 +282,7 @@ function parseList(text: string): readonly unknown[] | undefined {
 }
 
 /** Without its input and what it has reserved, which are last. */
-const intentLengthMin = 3 + sharedIntentColumns.filter(column => column.since === undefined).length
+const intentLengthMin = 3 + sharedIntentColumns.length
 
 /** The intent in a record that `decodeRecord` called one; undefined = it is none after all. */
 export function readIntent(record: string): LedgerIntent | undefined {

@@ -1,0 +1,6 @@
+/** A group of endpoints that is loaded at the first request for one of them. */
+import type { Endpoint } from '../../core/endpoint.ts'
+import { mcpEndpoints } from '../tools/mcp.ts'
+
+/** Tools: the endpoint of MCP, tool servers, calls by REST. */
+export const endpoints: readonly Endpoint[] = [...mcpEndpoints]

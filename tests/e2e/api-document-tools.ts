@@ -1,0 +1,19 @@
+/** Requests for `api-document.test.ts`: tools. */
+import type { Ask } from './api-document-models.ts'
+
+/** At a gateway with the tool server `tools`, whose address takes no connections. */
+export async function askTools(ask: Ask): Promise<void> {
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  const modern = { ...headers, 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' }
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  for (const path of ['/mcp', '/mcp/{server}', '/{server}/mcp']) {
+    const place = { in: { server: 'tools' } }
+    const discover = { jsonrpc: '2.0', id: 1, method: 'server/discover', params: { _meta: meta } }
+    await ask('POST', path, { ...place, headers: modern, body: discover })
+    await ask('POST', path, { ...place, headers, body: { jsonrpc: '2.0', id: 1, method: 'ping' } })
+    await ask('DELETE', path, { ...place, status: 204 })
+  }
+}
