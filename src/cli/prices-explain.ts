@@ -77,6 +77,7 @@ function asText(one: Explained): string {
   const head = [
     `${one.name} (${one.upstream}, ${one.mode})`,
     `source: ${sourceText(one)}`,
+    ...(one.place === null ? [] : [`place: ${one.place}`]),
     ...(places.length > 0 ? [`places, of the prices of tokens: ${places.join(', ')}`] : []),
   ]
   if (one.prices.length === 0) return [...head, 'no price is known: calls cost null'].join('\n')
@@ -96,8 +97,13 @@ function sourceText({ price_source: source, price_list: version, row, lists }: E
 }
 
 function unknownText(name: string): string {
+  if (/(?:^|\/)arn:aws/.test(name))
+    return (
+      `'${name}' does not name its model; configure it with \`model_info.base_model\`, or ask for the model: ` +
+      'modelgate prices explain bedrock/REGION/MODEL'
+    )
   const { provider, model } = splitModel(name)
   const near = provider === undefined ? undefined : closestMatch(model, builtInModels(provider).keys())
-  const proposal = near === undefined ? '' : `, did you mean '${provider}/${near}'?`
+  const proposal = near === undefined || `${provider}/${near}` === name ? '' : `, did you mean '${provider}/${near}'?`
   return `no model of the configuration or of a price list is called '${name}'${proposal || '; give provider/model'}`
 }

@@ -51,6 +51,45 @@ test('explain shows of a configured model what the configuration says', async ()
   expect(out).toMatch(/^input +\$1\.00 for a million$/m)
 })
 
+/** Names of Bedrock as configurations, lists and AWS write them: [name, its row, its place]. */
+test.each([
+  ['bedrock/amazon.nova-pro-v1:0', 'bedrock/us.amazon.nova-pro-v1:0', 'us-east-1'],
+  ['amazon.nova-pro-v1:0', 'bedrock/us.amazon.nova-pro-v1:0', 'us-east-1'],
+  ['bedrock/us-gov-west-1/amazon.nova-pro-v1:0', 'bedrock/us-gov-west-1/amazon.nova-pro-v1:0', 'us-gov-west-1'],
+  ['bedrock/eu-west-2/minimax.minimax-m2.5', 'bedrock/eu-west-2/minimax.minimax-m2.5', 'eu-west-2'],
+  ['bedrock/converse/us.amazon.nova-pro-v1:0', 'bedrock/us.amazon.nova-pro-v1:0', 'us-east-1'],
+  ['eu.anthropic.claude-sonnet-4-5-20250929-v1:0', 'bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0', 'eu-west-1'],
+  [
+    'arn:aws:bedrock:eu-west-3:1:inference-profile/eu.anthropic.claude-sonnet-4-5-20250929-v1:0',
+    'bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0',
+    'eu-west-3',
+  ],
+  [
+    'bedrock/arn:aws-us-gov:bedrock:us-gov-west-1::foundation-model/amazon.nova-pro-v1:0',
+    'bedrock/us-gov-west-1/amazon.nova-pro-v1:0',
+    'us-gov-west-1',
+  ],
+])('explain of %s is by the row %s in %s', async (name, row, place) => {
+  const { code, out, error } = await run('explain', name, '--json')
+  expect([code, error]).toEqual([0, ''])
+  expect(JSON.parse(out)).toMatchObject([{ row, place, prices: expect.arrayContaining([expect.anything()]) }])
+})
+
+test('explain of a Claude in a region of Bedrock has its tenth more, and an ARN that hides its model says so', async () => {
+  const input = async (name: string): Promise<number> => {
+    const [{ prices }] = JSON.parse((await run('explain', name, '--json')).out) as [
+      { prices: { unit: string; when: string; dollars: number }[] },
+    ]
+    return prices.find(one => one.unit === 'input' && one.when === '')!.dollars
+  }
+  expect(await input('bedrock/us-east-1/anthropic.claude-sonnet-4-5-20250929-v1:0')).toBe(3.3)
+  expect(await input('bedrock/global.anthropic.claude-sonnet-4-5-20250929-v1:0')).toBe(3)
+  expect(await run('explain', 'bedrock/arn:aws:bedrock:us-east-1:1:application-inference-profile/abc')).toMatchObject({
+    code: 1,
+    error: expect.stringContaining('does not name its model; configure it with `model_info.base_model`'),
+  })
+})
+
 test('explain of a model without a price is a failure that says so', async () => {
   expect(await run('explain', 'deepseek/deepseek-chat')).toMatchObject({
     code: 1,

@@ -2,7 +2,7 @@
 import type { AwsIdentity } from '../../core/cloud-identity.ts'
 import type { Target } from '../../core/provider.ts'
 import { Secret } from '../../lib/secret.ts'
-import { hostRegion, regionalUrl, regionPattern } from '../../providers/bedrock/address.ts'
+import { hostRegion, namedInRegion, regionalUrl, regionPattern } from '../../providers/bedrock/address.ts'
 import type { Environment } from '../environment.ts'
 import { hostIdentity, identityOfKeys } from './aws-identity.ts'
 import type { AwsIdentityParams } from './aws-identity.ts'
@@ -48,8 +48,11 @@ export function bedrockOptions(params: BedrockParams, environment: Environment, 
   const endpoint = base ?? own ?? endpointOf(environment)
   if (endpoint !== undefined && !/^https?:\/\/[^\s/]/.test(endpoint))
     return mistake('the endpoint of Bedrock in the environment must be an http:// or https:// address')
+  const { region: named } = namedInRegion(params.model.replace(/^bedrock\//, ''))
+  if (named !== undefined && params.aws_region_name !== undefined && named !== params.aws_region_name)
+    return mistake(`two regions: \`model\` names ${named}; leave \`aws_region_name\` out`, 'aws_region_name')
   const region =
-    params.aws_region_name ?? arnRegion(params.model) ?? hostRegion(endpoint ?? '') ?? regionOf(environment)
+    params.aws_region_name ?? named ?? arnRegion(params.model) ?? hostRegion(endpoint ?? '') ?? regionOf(environment)
   if (region === undefined) return mistake('no region: give `aws_region_name`, or set AWS_REGION')
   if (!regionPattern.test(region)) return mistake('the AWS region must be one such as `us-east-1`', 'aws_region_name')
   if (hasApiKey && (params.aws_access_key_id ?? params.aws_secret_access_key) !== undefined)
@@ -118,7 +121,7 @@ const identityFields = ['aws_role_name', ...hostFields] as const
 /**
  * A model named by its ARN exists only in that region: `arn:aws:bedrock:us-east-1:123456789012:inference-profile/...`.
  */
-function arnRegion(model: string): string | undefined {
+export function arnRegion(model: string): string | undefined {
   return /\barn:aws[a-z-]*:bedrock:([a-z0-9-]+):/.exec(model)?.[1]
 }
 

@@ -2,14 +2,25 @@
 import type { Deployment } from '../../core/deployment.ts'
 import { providers, splitModel } from '../../providers/index.ts'
 import { catalogueEntry } from '../prices/catalogue.ts'
+import { namedInRegion } from '../../providers/bedrock/address.ts'
+import { usualRegion } from '../prices/place-names.ts'
+import { arnRegion } from './bedrock-options.ts'
 import { buildDeployment } from './deployments.ts'
 
 const nameLengthMax = 200
+
+/** That of the name (`us-east-1/...`, an ARN), else one in which the model is to be had. */
+function regionFor(model: string): string {
+  const { region, id } = namedInRegion(model)
+  return region ?? arnRegion(model) ?? usualRegion(id)
+}
 
 /** The first with an address of its own that has a model of this bare name. */
 function vendorOf(name: string): string | undefined {
   for (const { name: provider, defaultBaseUrl } of providers.values())
     if (defaultBaseUrl !== undefined && catalogueEntry(provider, name)) return provider
+  const { id } = namedInRegion(name)
+  if (catalogueEntry('bedrock', id, regionFor(name))) return 'bedrock'
   return undefined
 }
 
@@ -23,10 +34,17 @@ export function catalogueModel(name: string): Deployment | undefined {
   const known = split.provider === undefined ? undefined : providers.get(split.provider)
   const provider = known?.name ?? vendorOf(name)
   const model = known ? split.model : name
-  if (provider === undefined || catalogueEntry(provider, model) === undefined) return undefined
+  if (provider === undefined) return undefined
+  const region = provider === 'bedrock' ? regionFor(model) : undefined
+  if (catalogueEntry(provider, namedInRegion(model).id, region) === undefined) return undefined
   const entry = {
     model_name: name,
-    proxy_params: { model: `${provider}/${model}`, api_key: 'none', api_base: 'https://catalogue.invalid' },
+    proxy_params: {
+      model: `${provider}/${model}`,
+      api_key: 'none',
+      api_base: 'https://catalogue.invalid',
+      ...(region !== undefined && { aws_region_name: region }),
+    },
   }
   const built = buildDeployment(entry, {
     providers,

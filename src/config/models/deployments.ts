@@ -6,6 +6,7 @@ import { withDefaults } from '../../core/setting-keys.ts'
 import { Secret } from '../../lib/secret.ts'
 import { localModels, similarProvider } from '../../providers/index.ts'
 import { azureIdentity } from './azure-identity.ts'
+import { namedInRegion } from '../../providers/bedrock/address.ts'
 import { bedrockOptions } from './bedrock-options.ts'
 import { clientCredentialsOf } from './client-credentials.ts'
 import { shownParams } from './shown-params.ts'
@@ -54,9 +55,10 @@ interface Mistake {
 /** Returns a deployment, or a mistake with its path inside the entry. */
 export function buildDeployment(entry: ModelEntry, context: BuildContext): Deployment | Mistake {
   const params = entry.proxy_params
-  const { provider: providerName, model } = namedModel(params)
+  const { provider: providerName, model: named } = namedModel(params)
   const provider = providerName === undefined ? undefined : context.providers.get(providerName)
   if (!provider) return unknownProvider(params.model, params.custom_llm_provider)
+  const model = provider.name === 'bedrock' ? namedInRegion(named).id : named
   const given = params.api_base ?? addressOfEnvironment(provider, context.environment) ?? provider.defaultBaseUrl
   if (given === undefined)
     return {

@@ -25,6 +25,22 @@ const profilesByRegion: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^ap-/, ['apac']],
 ]
 
+/** A region of each profile, for questions about prices that name none. */
+const regionByProfile: ReadonlyMap<string, string> = new Map([
+  ['eu', 'eu-west-1'],
+  ['apac', 'ap-southeast-1'],
+  ['au', 'ap-southeast-2'],
+  ['jp', 'ap-northeast-1'],
+  ['ca', 'ca-central-1'],
+  ['us-gov', 'us-gov-west-1'],
+])
+
+/** Where a model of Bedrock is priced without a region: in its profile, else in the oldest region. */
+export function usualRegion(model: string): string {
+  const [, profile = ''] = profiled.exec(listName(model)) ?? []
+  return regionByProfile.get(profile) ?? 'us-east-1'
+}
+
 const profilesOf = (region: string): readonly string[] =>
   profilesByRegion.find(([pattern]) => pattern.test(region))?.[1] ?? []
 

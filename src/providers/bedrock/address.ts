@@ -8,6 +8,19 @@ export const regionalBaseUrl = 'https://bedrock-runtime.amazonaws.com'
 
 /** A region, which becomes part of host names and signatures. */
 export const regionPattern = /^[a-z]{2,4}(?:-[a-z]+){1,3}-\d{1,2}$/
+/**
+ * A model as LiteLLM's files name it: behind a route (`converse/`, `invoke/`) and a region
+ * (`bedrock/us-west-2/anthropic...`).
+ */
+export function namedInRegion(model: string): { readonly region?: string; readonly id: string } {
+  const id = withoutRoute(model)
+  const slash = id.indexOf('/')
+  const region = slash < 0 ? '' : id.slice(0, slash)
+  return regionPattern.test(region) ? { region, id: withoutRoute(id.slice(slash + 1)) } : { id }
+}
+
+const withoutRoute = (model: string): string => model.replace(/^(?:converse|converse_like|invoke)\//, '')
+
 /** Ids and ARNs. No leading dot: `..` would be resolved in the URL's path. */
 const modelPattern = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,2047}$/
 
@@ -25,9 +38,9 @@ export function bedrockHead(target: Target, action: BedrockAction): CallHead {
   }
 }
 
-/** The model's id at AWS, without LiteLLM's prefix `converse/`. Throws `model-not-found` for an invalid id. */
+/** The model's id at AWS, without LiteLLM's routes. Throws `model-not-found` for an invalid id. */
 export function modelId({ model }: Target): string {
-  const id = model.replace(/^converse\//, '')
+  const id = withoutRoute(model)
   if (modelPattern.test(id)) return id
   throw new GatewayError('model-not-found', 'the name of this model is neither a Bedrock model id nor an ARN', {
     param: 'model',

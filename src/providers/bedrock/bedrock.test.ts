@@ -356,6 +356,28 @@ describe('configuration', () => {
     expect(settings!.deployments[0]!.target.options.aws_region_name).toBe('us-east-2')
   })
 
+  test("a region in the model's name, as LiteLLM's files have it, is the deployment's, and no part of the id", () => {
+    const targetOf = (model: string, more = '') => {
+      const text = `model_list:\n  - model_name: m\n    proxy_params: { model: ${model}, api_key: k${more} }\n`
+      return readSettings({ text, file: 'config.yaml', environment: { AWS_REGION: 'eu-west-1' }, providers })
+    }
+    for (const model of [
+      'bedrock/us-west-2/anthropic.claude-sonnet-4-5-20250929-v1:0',
+      'bedrock/converse/us-west-2/anthropic.claude-sonnet-4-5-20250929-v1:0',
+    ]) {
+      const { target, prices } = targetOf(model).settings!.deployments[0]!
+      expect([target.model, target.options.aws_region_name, target.baseUrl, prices?.input]).toEqual([
+        'anthropic.claude-sonnet-4-5-20250929-v1:0',
+        'us-west-2',
+        'https://bedrock-runtime.us-west-2.amazonaws.com',
+        3_300_000_000n,
+      ])
+    }
+    expect(
+      targetOf('bedrock/us-west-2/amazon.nova-pro-v1:0', ', aws_region_name: us-east-1').mistakes.join(),
+    ).toContain('two regions: `model` names us-west-2')
+  })
+
   test('a new key is the same deployment', () => {
     const ids = ['1', '2'].map(
       key =>
