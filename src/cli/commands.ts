@@ -27,6 +27,7 @@ export const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['ledger verify', async () => (await import('./ledger.ts')).ledgerVerify],
   ['ledger rebuild', async () => (await import('./ledger.ts')).ledgerRebuild],
   ['ledger export', async () => (await import('./ledger.ts')).ledgerExport],
+  ['ledger summary', async () => (await import('./ledger-summary.ts')).ledgerSummary],
   ['ledger partition', async () => (await import('./ledger.ts')).ledgerPartition],
   ['ledger reconcile', async () => (await import('./ledger-reconcile.ts')).ledgerReconcile],
   ['login', async () => (await import('./agents/login.ts')).login],

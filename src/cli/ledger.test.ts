@@ -3,7 +3,11 @@ import { afterEach, expect, test } from 'bun:test'
 import { Database } from 'bun:sqlite'
 import { exampleRow, ledgerRig, record } from '../store/ledger/ledger-fixture.ts'
 import { runCommand } from './cli-fixture.ts'
-import { dayMs } from '../lib/clock.ts'
+import { blankRecord } from '../core/tenancy/fields.ts'
+import { teamFields, userFields } from '../core/tenancy/field-tables.ts'
+import { openDatabase } from '../store/database/open.ts'
+import { createTenancyStore } from '../store/tenancy/store.ts'
+import { dayMs, systemClock } from '../lib/clock.ts'
 
 const rig = ledgerRig()
 afterEach(() => rig.end())
@@ -94,4 +98,92 @@ test('export writes every row of the span once, oldest first, with exact money a
   expect(csv).toContain(`,${rows[3]!.cost_nano_usd},`)
   expect(csv.match(/^[0-9a-f-]{36},/gm)).toHaveLength(2501)
   expect(await run('--format', 'xml')).toMatchObject({ code: 2, error: "--format must be csv or jsonl; got 'xml'\n" })
+})
+
+/** Calls of two months by a team with a name, one without, and no team. */
+async function ledgerOfTeams() {
+  const place = await rig.place()
+  const ledger = await rig.open(place)
+  const row = { team_id: 'team-1', cost_nano_usd: '1500000000', input_tokens: 10, output_tokens: 5 }
+  const at = { started_at_ms: noonMs }
+  record(ledger, exampleRow({ ...row, ...at }))
+  record(ledger, exampleRow({ ...row, ...at, model: 'large', cost_nano_usd: '1' }))
+  record(ledger, exampleRow({ ...row, ...at, team_id: 'team-2', outcome: 'error', cost_nano_usd: '0' }))
+  record(ledger, exampleRow({ ...row, ...at, team_id: null, key_alias: null }))
+  record(ledger, exampleRow({ ...row, started_at_ms: noonMs + 15 * dayMs }))
+  await ledger.close()
+  const database = await openDatabase(place.databaseUrl)
+  const store = createTenancyStore({ database, clock: systemClock })
+  const team = { ...blankRecord(teamFields), id: 'team-1', alias: 'Platform' }
+  const user = { ...blankRecord(userFields), id: 'user-1', email: 'ada@example.com', role: 'internal_user' as const }
+  await store.change({ id: 'x', keyHash: 'x' }, async tx => {
+    await tx.insert('team', team)
+    await tx.insert('user', user)
+  })
+  await database.close()
+  return (...words: string[]) =>
+    runCommand(['ledger', ...words, '--data-dir', place.directory], { DATABASE_URL: place.databaseUrl })
+}
+
+test('export --human has moments, dollars and names of today; what has no name keeps its id', async () => {
+  const run = await ledgerOfTeams()
+  const lines = (await run('export', '--human', '--format', 'jsonl')).out.trimEnd().split('\n')
+  const rows = lines.map(line => JSON.parse(line) as Record<string, unknown>)
+  expect(rows).toHaveLength(5)
+  expect(rows.find(row => row.cost_usd === '0.000000001')).toMatchObject({
+    started_at: '2026-11-20T12:00:00.000Z',
+    model: 'large',
+    key: 'team a',
+    user: 'ada@example.com',
+    team: 'Platform',
+  })
+  expect(rows.filter(row => row.team === 'Platform')).toHaveLength(3)
+  expect(rows.filter(row => row.team === 'team-2')).toHaveLength(1)
+  expect(rows.find(row => row.team === null)).toMatchObject({ key: 'key-1', cost_usd: '1.5', status: 200 })
+  const csv = (await run('export', '--human', '--to', '2026-11-30')).out.trimEnd().split('\n')
+  expect(csv[0]).toStartWith('started_at,request_id,outcome,status,')
+  expect(csv.slice(1).every(line => line.startsWith('2026-11-20T12:00:00.000Z,'))).toBe(true)
+  expect(csv).toHaveLength(5)
+})
+
+test('summary adds up months by team and other things, with what belongs to none, and every call once', async () => {
+  const run = await ledgerOfTeams()
+  expect((await run('summary')).out.split('\n').map(line => line.trim().split(/ {2,}/))).toEqual([
+    ['PERIOD', 'TEAM', 'CALLS', 'FAILED', 'INPUT TOKENS', 'OUTPUT TOKENS', 'COST USD', 'UNPRICED'],
+    ['2026-11', 'Platform', '2', '0', '20', '10', '1.500000001', '0'],
+    ['2026-11', 'team-2', '1', '1', '10', '5', '0', '0'],
+    ['2026-11', '-', '1', '0', '10', '5', '1.5', '0'],
+    ['2026-12', 'Platform', '1', '0', '10', '5', '1.5', '0'],
+    [''],
+  ])
+  const lines = async (...words: string[]) => {
+    const { out } = await run('summary', '--format', 'jsonl', ...words)
+    return out
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line) as object)
+  }
+  expect(await lines('--by', 'team,model', '--to', '2026-11-30')).toMatchObject([
+    { team: 'Platform', model: 'small-model', calls: 1, cost_usd: '1.5' },
+    { team: 'Platform', model: 'large', calls: 1, cost_usd: '0.000000001' },
+    { team: 'team-2', model: 'small-model', calls: 1, failed: 1 },
+    { team: null, model: null, calls: 1, cost_usd: '1.5' },
+  ])
+  expect(await lines('--by', 'user', '--per', 'all')).toMatchObject([
+    { period: 'all', user: 'ada@example.com', calls: 5 },
+  ])
+  expect(await lines('--by', 'model', '--per', 'day', '--from', '2026-12-01')).toMatchObject([
+    { period: '2026-12-05', model: 'small-model', calls: 1 },
+  ])
+  expect((await run('summary', '--format', 'csv')).out).toContain('\n2026-11,Platform,2,0,20,10,1.500000001,0\n')
+})
+
+test('summary refuses what is not kept together, and names what is', async () => {
+  const run = await ledgerOfTeams()
+  const refused = (...words: string[]) => run('summary', ...words)
+  expect(await refused('--by', 'colour')).toMatchObject({ code: 2, error: expect.stringContaining("got 'colour'") })
+  expect(await refused('--by', 'team,tag')).toMatchObject({ code: 2, error: expect.stringContaining('team,model') })
+  expect(await refused('--by', 'team,team')).toMatchObject({ code: 2 })
+  const error = "--per must be month, day or all; got 'week'\n"
+  expect(await refused('--per', 'week')).toMatchObject({ code: 2, error })
 })

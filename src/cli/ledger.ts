@@ -2,7 +2,8 @@
 import { parseIsoDate } from '../lib/iso-date.ts'
 import { openSettings } from '../config/settings-source.ts'
 import type { LedgerRow } from '../core/ledger/ledger-columns.ts'
-import { csvHeading, csvLine, exportPages } from '../store/ledger/reads/ledger-export.ts'
+import { humanNames, humanRows } from '../store/ledger/reads/human-rows.ts'
+import { csvCell, csvHeading, csvLine, exportPages } from '../store/ledger/reads/ledger-export.ts'
 import { providers } from '../providers/index.ts'
 import { dayMs, systemClock } from '../lib/clock.ts'
 import { takeOver } from '../store/ledger/ledger-partitions.ts'
@@ -142,18 +143,44 @@ const formats = ['csv', 'jsonl']
 export const ledgerExport: Command = {
   name: 'ledger export',
   summary: 'Write the rows of the ledger to standard output, as CSV or as lines of JSON, oldest first',
-  flags: { ...spanFlags, format: { type: 'string', value: 'csv|jsonl', help: 'Default: csv' } },
+  flags: {
+    ...spanFlags,
+    format: { type: 'string', value: 'csv|jsonl', help: 'Default: csv' },
+    human: { type: 'boolean', help: 'Moments as dates, money in dollars, names instead of ids, and fewer columns' },
+  },
   run(input) {
     const format = text(input.flags.format) ?? 'csv'
     if (!formats.includes(format)) throw new UsageError(`--format must be csv or jsonl; got '${format}'`)
     return withLedger(input, async (ledger, span) => {
-      if (format === 'csv') await written(`${csvHeading}\n`)
-      const lineOf = format === 'csv' ? csvLine : (row: LedgerRow) => JSON.stringify(row)
+      const { heading, linesOf } = input.flags.human ? humanLines(ledger, format) : exactLines(format)
+      if (format === 'csv') await written(`${heading}\n`)
       for await (const rows of exportPages(ledger, momentsOf(span)))
-        await written(rows.map(row => `${lineOf(row)}\n`).join(''))
+        await written((await linesOf(rows)).map(line => `${line}\n`).join(''))
       return 0
     })
   },
+}
+
+interface ExportLines {
+  readonly heading: string
+  readonly linesOf: (rows: readonly LedgerRow[]) => readonly string[] | Promise<readonly string[]>
+}
+
+/** Every column, as it is stored. */
+function exactLines(format: string): ExportLines {
+  const lineOf = format === 'csv' ? csvLine : (row: LedgerRow) => JSON.stringify(row)
+  return { heading: csvHeading, linesOf: rows => rows.map(lineOf) }
+}
+
+/** What people read. */
+function humanLines(ledger: LedgerDatabase, format: string): ExportLines {
+  return {
+    heading: humanNames.join(','),
+    linesOf: async rows =>
+      (await humanRows(ledger, rows)).map(row =>
+        format === 'csv' ? humanNames.map(name => csvCell(row[name] ?? null)).join(',') : JSON.stringify(row),
+      ),
+  }
 }
 
 /** Waits while the reader of a pipe is slow, so that pages do not pile up. */

@@ -47,7 +47,8 @@ export function csvLine(row: LedgerRow): string {
  */
 const formulas = /(^|[;\t])(?=[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20])(?!-?\d+(?:;|$))/g
 
-function csvCell(value: LedgerRow[keyof LedgerRow]): string {
+/** A value as a cell that no spreadsheet takes for a formula. */
+export function csvCell(value: LedgerRow[keyof LedgerRow]): string {
   if (value === null) return ''
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
   const safe = typeof value === 'number' ? text : text.replace(formulas, (_all, start: string) => `${start}'`)
