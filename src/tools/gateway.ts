@@ -217,7 +217,7 @@ function useOf(request: ToolCallRequest, tool: OfferedTool): ToolUse {
     offeredName: tool.offeredName,
     costNanoUsd: tool.costNanoUsd,
     parentCallId: request.parentCallId ?? null,
-    sessionId: request.sessionId === undefined ? sessionIdOf(request) : request.sessionId,
+    sessionId: request.sessionId === undefined ? sessionIdOf({ headers: request.headers }) : request.sessionId,
     requestBytes: Buffer.byteLength(JSON.stringify(request.arguments)),
     answerBytes: null,
     isToolError: false,
