@@ -30,7 +30,7 @@ export function dataDirectory(flags: FlagValues, environment: Environment): stri
   return directoryFor(resolve(text(flags['data-dir']) ?? nonEmpty(environment.MODELGATE_DATA_DIR) ?? '.modelgate'))
 }
 
-/** `REDIS_URL`; undefined = limits are counted in this process. Throws UsageError. */
+/** `REDIS_URL`; undefined = the configuration file may name one. Throws UsageError. */
 export function redisUrl(environment: Environment): string | undefined {
   const given = nonEmpty(environment.REDIS_URL)
   const problem = given === undefined ? undefined : redisUrlProblem(given)

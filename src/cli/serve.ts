@@ -3,6 +3,8 @@ import { startServer } from '../app/index.ts'
 import type { Announcement } from '../app/index.ts'
 import { workerVariable } from '../app/workers/worker-messages.ts'
 import type { WorkerPlace } from '../app/workers/worker-messages.ts'
+import type { Config } from '../config/sections/file.ts'
+import { redisAddressOf } from '../config/sections/redis.ts'
 import { ConfigProcess } from '../config/reading/config-process.ts'
 import { textOfFile } from '../config/reading/text-of-file.ts'
 import type { ConfigReader } from '../config/reading/reading.ts'
@@ -15,7 +17,7 @@ import { goOnWithoutReader } from './closed-pipe.ts'
 import type { Command, CommandInput } from './command.ts'
 import { printError, UsageError, writeFully } from './command.ts'
 import { explainFailure } from './failures.ts'
-import { databaseUrl, generalSettings } from './file-settings.ts'
+import { databaseUrl, readConfig } from './file-settings.ts'
 import { configFile, configFlag, dataDirectory, dataFlag, nonEmpty, portNumber, redisUrl, text } from './options.ts'
 
 /** One Ctrl-C may arrive several times: from the terminal, from npm, from the launcher. Later signals force an exit. */
@@ -191,11 +193,12 @@ export async function serveOptions({ flags, environment }: CommandInput, readFil
   checkEnvironment(environment)
   const directory = dataDirectory(flags, environment)
   const file = configFile(flags, environment)
-  // The file may name the database and the master key; flags and environment have precedence.
+  // The file may name the database, Redis and the master key; flags and environment have precedence.
   const root = rootPath(flags, environment)
-  const general = readFile
-    ? await generalIn(file, { ...environment, SERVER_ROOT_PATH: root ?? '' }, readFile)
-    : await generalSettings(flags, environment)
+  const config = readFile
+    ? await configIn(file, { ...environment, SERVER_ROOT_PATH: root ?? '' }, readFile)
+    : await readConfig(flags, environment)
+  const general = config.general_settings ?? {}
   const masterKey = givenMasterKey(environment) ?? general.master_key
   const pepper = nonEmpty(environment.MODELGATE_KEY_PEPPER)
   return {
@@ -210,16 +213,20 @@ export async function serveOptions({ flags, environment }: CommandInput, readFil
     masterKey: masterKey === undefined ? undefined : new Secret(masterKey),
     keyPepper: pepper === undefined ? undefined : new Secret(pepper),
     databaseUrl: await databaseUrl(flags, environment, general),
-    redisUrl: redisUrl(environment),
+    redisUrl: redisUrl(environment) ?? redisAddressOf(config.router_settings ?? {}),
     environment,
   }
 }
 
 /** As the start asks for it, so that the file is read once. Throws where it cannot be read. */
-async function generalIn(file: string | undefined, environment: CommandInput['environment'], readFile: ConfigReader) {
+async function configIn(
+  file: string | undefined,
+  environment: CommandInput['environment'],
+  readFile: ConfigReader,
+): Promise<Config> {
   if (file === undefined) return {}
   const { config } = await readFile(textOfFile(file), { file, environment, secrets: new Map() })
-  return config?.general_settings ?? {}
+  return config ?? {}
 }
 
 /** `/gateway`, with or without a slash at the end. */

@@ -6,6 +6,7 @@ import type { UsageSource } from '../core/usage/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import { thousandthsText } from '../lib/text.ts'
 import { nanoUsdToText } from '../pricing/cost.ts'
+import { addLitellmHeaders } from './litellm-headers.ts'
 
 /** What answers are made with. */
 interface RespondParts {
@@ -102,6 +103,7 @@ export function answerHeaders(parts: RespondParts, call: Call): Record<string, s
     if (isEstimated(call, usageSource)) headers[names.usageSource] = usageSource
   }
   if (attempt && attempt.dropped.length > 0) headers[names.dropped] = droppedText(attempt.dropped)
+  if (names.durationMs !== '') addLitellmHeaders(headers, call)
   return headers
 }
 

@@ -1,6 +1,6 @@
 /** Clients, scripts and dashboards of LiteLLM go on: its headers of requests and answers, and fields that they read. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startGateway } from './harness.ts'
+import { masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
 type Json = Record<string, unknown>
@@ -12,7 +12,9 @@ beforeAll(async () => {
     `  - { model_name: ${name}, litellm_params: { model: "${model}", api_base: "{simulator}/v1", api_key: ${upstreamKey} } }\n`
   const models = entry('gpt-4o', 'openai/gpt-4o') + entry('slow', 'openai/gpt-4o#slow;ms=20000')
   const failing = ['a', 'b', 'c'].map(one => entry('failing', 'openai/gpt-4o#status;code=500', one)).join('')
-  const settings = 'router_settings: { num_retries: 0 }\ngeneral_settings: { header_prefix: x-litellm }\n'
+  const settings =
+    'router_settings: { num_retries: 0 }\ngeneral_settings: { header_prefix: x-litellm }\n' +
+    'settings: { cost_margin_config: { global: 0.5 } }\n'
   gateway = await startGateway({ config: `model_list:\n${models}${failing}${settings}` })
   key = await gateway.key()
 })
@@ -87,6 +89,30 @@ test("answers have LiteLLM's headers of a call with its prefix", async () => {
   for (const name of numbers) expect(headers.get(`x-litellm-${name}`)).toMatch(/^\d+(?:\.\d+)?$/)
   expect(headers.get('x-litellm-model-group')).toBe('gpt-4o')
   expect(headers.get('x-litellm-overhead-ms')).toBeNull()
+  expect(headers.get('x-litellm-version')).toMatch(/^\d+\.\d+\.\d+/)
+  expect(headers.get('x-litellm-max-retries')).toBe('0')
+  const absent = ['key-rpm-limit', 'key-tpm-limit', 'key-max-budget', 'model-api-base', 'timeout']
+  for (const name of absent) expect([name, headers.get(`x-litellm-${name}`)]).toEqual([name, null])
+})
+
+test('they have the limits of the key, what the client set, what the vendor charges, and the address for administrators', async () => {
+  const limited = await gateway.key({ rpm_limit: 9, tpm_limit: 90_000, max_budget: 2.5 })
+  const own = (
+    await chat({ authorization: `Bearer ${limited}`, 'x-litellm-timeout': '30', 'x-litellm-num-retries': '1' })
+  ).headers
+  expect(own.get('x-litellm-key-rpm-limit')).toBe('9')
+  expect(own.get('x-litellm-key-tpm-limit')).toBe('90000')
+  expect(Number(own.get('x-litellm-key-max-budget'))).toBe(2.5)
+  expect([own.get('x-litellm-timeout'), own.get('x-litellm-max-retries')]).toEqual(['30', '1'])
+  const [cost, original, margin] = ['response-cost', 'response-cost-original', 'response-cost-margin-amount'].map(
+    name => Number(own.get(`x-litellm-${name}`)),
+  )
+  expect(cost).toBeGreaterThan(original!)
+  expect(original! + margin!).toBeCloseTo(cost!, 9)
+  const { headers } = await chat({ authorization: `Bearer ${masterKey}` })
+  expect(headers.get('x-litellm-model-api-base')).toBe(`${gateway.simulator.url.replace(/\/$/, '')}/v1`)
+  const failed = await withKey({}, { model: 'failing' })
+  expect([failed.status, Number(failed.headers.get('x-litellm-response-cost'))]).toEqual([500, 0])
 })
 
 async function admin(path: string, body?: Json): Promise<Json> {

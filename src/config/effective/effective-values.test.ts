@@ -138,6 +138,11 @@ const readElsewhere: Readonly<Record<string, string>> = {
   'prices.public_key': 'config/prices/price-source.ts',
   environment_variables: 'config/reading/references.ts',
   allow_stdio: 'config/checks/tool-server-checks.ts',
+  'router_settings.redis_url': 'cli/serve.ts, as those that follow',
+  'router_settings.redis_host': 'cli/serve.ts',
+  'router_settings.redis_port': 'cli/serve.ts',
+  'router_settings.redis_password': 'cli/serve.ts',
+  'router_settings.redis_db': 'cli/serve.ts',
 }
 
 const settingsKeys = placedKeys.filter(

@@ -106,7 +106,7 @@ const remedies = {
   everyModel: 'set it for all models in `router_settings`',
   client: 'clients send it with their calls',
   upstream: 'fields beyond those of the API are not sent; extra headers are (`extra_headers`)',
-  redis: 'set REDIS_URL where the gateway runs, and replicas share limits',
+  redis: 'give the address of Redis as `redis_url`, or as REDIS_URL where the gateway runs',
   logging: 'read calls in the ledger (GET /spend/logs), in the log and in /metrics',
   logLevel: 'set MODELGATE_LOG_LEVEL; the log is JSON',
   cache: 'answers are kept by `settings.cache` (docs/cache.md)',
@@ -198,7 +198,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
       none:
         'default_priority polling_interval enable_pre_call_checks enable_pre_call_check optional_pre_call_checks ' +
         'client_ttl search_tools',
-      redis: 'redis_host redis_port redis_password redis_url redis_db cache_kwargs',
+      redis: 'cache_kwargs',
       cache: 'cache_responses caching_groups',
       retries: 'retry_after max_fallbacks',
       fails: 'disable_cooldowns',

@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { cachedOperations } from '../../core/cache/cache-settings.ts'
 import type { CachedOperation, CacheSettings } from '../../core/cache/cache-settings.ts'
 import { settingKeys, withDefaults } from '../../core/setting-keys.ts'
-import type { Filled, Values } from '../../core/setting-keys.ts'
+import type { Values } from '../../core/setting-keys.ts'
+import { redisAddress, redisPort } from './redis.ts'
 import { text } from './value-types.ts'
 
 /** LiteLLM's names of calls, by the operation that each stands for. */
@@ -44,7 +45,7 @@ const cacheParamKeys = settingKeys('cache', {
     example: 'redis.internal',
   },
   port: {
-    type: () => z.union([z.number().int().min(1).max(65_535), z.string().regex(/^\d{1,5}$/)]),
+    type: redisPort,
     default: 6379,
     description: 'The port of the Redis that is named by `host`.',
     example: 6379,
@@ -184,7 +185,7 @@ const mebibyte = 1024 * 1024
 export function cacheSettingsOf({ cache, cache_params: params = {} }: Values<typeof cacheKeys>): CacheSettings | null {
   if (cache !== true || params.supported_call_types?.length === 0) return null
   const given = withDefaults(cacheParamKeys, params)
-  const redisUrl = given.url ?? addressOf(given)
+  const redisUrl = given.url ?? redisAddress(given)
   const type = given.type ?? (redisUrl === undefined ? 'local' : 'redis')
   const kind = type === 'local' ? 'local' : 'redis'
   const ttlS = (kind === 'local' ? given.default_in_memory_ttl : given.default_in_redis_ttl) ?? given.ttl
@@ -210,11 +211,4 @@ export function cacheSettingsOf({ cache, cache_params: params = {} }: Values<typ
             promptsMax: given.semantic_prompts,
           },
   }
-}
-
-function addressOf({ host, port, username = '', password = '', ssl }: Filled<typeof cacheParamKeys>) {
-  if (host === undefined) return undefined
-  const user =
-    username === '' && password === '' ? '' : `${encodeURIComponent(username)}:${encodeURIComponent(password)}@`
-  return `${ssl ? 'rediss' : 'redis'}://${user}${host}:${port}`
 }

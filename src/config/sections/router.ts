@@ -5,6 +5,7 @@ import type { CountsByError, FallbackLists, RouterSettings } from '../../core/se
 import { secondKeys, settingKeys, withDefaults } from '../../core/setting-keys.ts'
 import type { Filled, Values } from '../../core/setting-keys.ts'
 import { providerBudgetKeys } from './budgets.ts'
+import { redisKeys } from './redis.ts'
 import { countUpTo, modelName, seconds, text } from './value-types.ts'
 
 const fallbackList = () => z.array(z.record(z.string(), z.array(text())))
@@ -198,7 +199,7 @@ const ownKeys = settingKeys('routing', {
 })
 
 /** The section `router_settings`. */
-export const routerKeys = { ...ownKeys, ...sharedKeys, ...providerBudgetKeys }
+export const routerKeys = { ...ownKeys, ...sharedKeys, ...providerBudgetKeys, ...redisKeys }
 
 /** Keys of `settings` that LiteLLM's users know there. */
 export const commonRouterKeys = {
