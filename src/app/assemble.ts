@@ -273,7 +273,7 @@ function modelsOf(source: SettingsSource): ModelIndex {
 type Transport = ReturnType<typeof createHttp1Transport>
 
 function assembleMetrics(
-  { options, store, logger, clients }: AssemblyParts,
+  { options, source, store, logger, clients }: AssemblyParts,
   { transport, tracing, cooling }: { transport: Transport; tracing: Tracing; cooling: () => readonly Deployment[] },
 ): ReturnType<typeof createMetrics> {
   return createMetrics({
@@ -285,6 +285,7 @@ function assembleMetrics(
     deploymentsInCooldown: cooling,
     exportedUsage: () => store.usageOutbox.state(),
     databaseReachable: () => store.databaseReachable(),
+    priceLists: () => source.current().priceLists,
     redis: options.worker?.hasOwnStore ? undefined : store.redis,
     cacheCounts: () => store.answerCache.answers.counts(),
     bodyCounts: () => store.bodies.counts(),

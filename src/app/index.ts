@@ -29,6 +29,7 @@ import { stopServing } from './stop.ts'
 import { createSecretReaders } from './secret-readers.ts'
 import { openStore } from './store.ts'
 import type { Store } from './store.ts'
+import { oldListReport } from '../core/usage/price-list-age.ts'
 
 /** Shown to the operator once the gateway listens. */
 export type Announcement = Pick<RunningServer, 'url' | 'models' | 'warnings' | 'leftOut' | 'firstMasterKey'>
@@ -58,6 +59,9 @@ export async function startServer(
     logger.error('an entry of the configuration is left out', { problem })
   const prices = await source.fetchPrices()
   for (const problem of prices?.problems ?? []) logger.warn(problem)
+  const old = oldListReport(source.current().priceLists, clock.epochMs())
+  // Of several workers the first one says it for all.
+  if (old && (options.worker?.number ?? 1) === 1) logger.warn(old.message, old.fields)
   const privacy = keepPrivate(options.dataDirectory)
   const about = { data_directory: options.dataDirectory }
   if (privacy === 'closed')

@@ -14,6 +14,7 @@ import type { LimitScope } from './tenancy/limits.ts'
 import type { ToolServerSettings } from './tool-servers.ts'
 import type { SignInSettings } from './sign-in/sign-in-settings.ts'
 import type { Team, User } from './tenancy/tenancy.ts'
+import type { DatedPriceList } from './usage/price-list-age.ts'
 
 /** Everything that a configuration file decides. */
 export interface Settings {
@@ -92,6 +93,8 @@ export interface Settings {
   readonly agents: AgentSettings
   /** Of the built-in price list: kept in each row whose cost was computed. */
   readonly priceListVersion: string
+  /** The lists in force, the one whose price holds first. */
+  readonly priceLists: readonly DatedPriceList[]
   /** null = all callers are charged what the vendor charges. */
   readonly priceTerms: PriceAdjustmentSettings | null
   /** null = no answer is kept. */

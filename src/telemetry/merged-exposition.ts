@@ -6,6 +6,7 @@ const largest = new Set([
   'modelgate_deployment_cooldown',
   'modelgate_ledger_waiting_seconds',
   'modelgate_limit_replicas',
+  'modelgate_price_list_age_seconds',
 ])
 /** What each worker reads of the database that all share, counters included. */
 const ofDatabase = /^modelgate_usage_export_/

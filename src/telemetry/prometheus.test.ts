@@ -16,6 +16,10 @@ const gauges = {
   droppedLogLines: () => 7,
   clientConnections: () => ({ busy: 5, idle: 6, max: 384, evicted: 8, turnedAway: 9 }),
   databaseReachable: () => false,
+  priceLists: () => [
+    { name: 'operator' as const, datedMs: undefined },
+    { name: 'built-in' as const, datedMs: 2500 },
+  ],
   deploymentsInCooldown: () => [inCooldown('a'), inCooldown('b')],
 }
 
@@ -45,6 +49,12 @@ const value = (text: string, start: string): number | undefined => {
   const line = text.split('\n').find(one => one.startsWith(start))
   return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(' ')))
 }
+
+test('the age of each price list whose day is known', () => {
+  const text = createMetrics(gauges).text()
+  expect(value(text, 'modelgate_price_list_age_seconds{list="built-in"}')).toBe(1000)
+  expect(text).not.toContain('modelgate_price_list_age_seconds{list="operator"}')
+})
 
 test('counts, histograms and money add up', () => {
   const metrics = createMetrics(gauges)

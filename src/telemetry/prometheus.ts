@@ -17,6 +17,7 @@ import { exposeBodies } from './body-metrics.ts'
 import { exposeOtlp } from './otlp-metrics.ts'
 import { exposeCache } from './cache-metrics.ts'
 import { Exposition, HistogramValues } from './exposition.ts'
+import type { DatedPriceList } from '../core/usage/price-list-age.ts'
 
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 /** Units counted beside tokens: the label, and the field of `Usage`. */
@@ -68,6 +69,8 @@ interface Gauges {
   /** Milliseconds since 1970. */
   epochMs(): number
   databaseReachable(): boolean
+  /** Those in force. */
+  priceLists(): readonly DatedPriceList[]
   /** Absent = no Redis is configured. */
   readonly redis?: RedisGauges | undefined
   deploymentsInCooldown(): readonly Deployment[]
@@ -349,6 +352,7 @@ function exposeProcess(out: Exposition, gauges: Gauges): void {
     {},
     gauges.databaseReachable() ? 1 : 0,
   )
+  exposePriceLists(out, gauges)
   if (gauges.redis) exposeRedis(out, gauges.redis)
   exposeClients(out, gauges.clientConnections())
   exposeLedger(out, gauges)
@@ -364,6 +368,12 @@ function exposeProcess(out: Exposition, gauges: Gauges): void {
   out.value(gauge('process_resident_memory_bytes', 'Resident memory of the process.'), {}, process.memoryUsage.rss())
   const { user, system } = process.cpuUsage()
   out.value(counter('process_cpu_seconds_total', 'User and system CPU time of the process.'), {}, (user + system) / 1e6)
+}
+
+function exposePriceLists(out: Exposition, { priceLists, epochMs }: Gauges): void {
+  const age = gauge('modelgate_price_list_age_seconds', 'How old the prices of each list in force are.')
+  for (const { name, datedMs } of priceLists())
+    if (datedMs !== undefined) out.value(age, { list: name }, Math.max(Math.round((epochMs() - datedMs) / 1000), 0))
 }
 
 function exposeLedger(out: Exposition, { ledger, epochMs }: Gauges): void {

@@ -1,4 +1,4 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Plus } from 'lucide-react'
 import { ask } from '../api/client.ts'
 import type { ModelInfo } from '../api/schema.d.ts'
@@ -11,6 +11,7 @@ import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { useOpened, useSearchFlag } from '../lib/address.ts'
+import { formatDay } from '../lib/format.ts'
 import { isAdministrator } from '../frame/rights.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { textOf } from '../strings/index.ts'
@@ -76,6 +77,22 @@ function Price({ usd }: { readonly usd: number | null }) {
   )
 }
 
+/** Of which day the prices are, and that they are old. */
+function PriceListDay() {
+  const readiness = useQuery({
+    queryKey: ['readiness'],
+    queryFn: ({ signal }) => ask('GET /health/readiness', { signal }),
+  })
+  const list = readiness.data?.price_list
+  if (!list?.date) return null
+  return (
+    <p className="flex flex-wrap items-center gap-3 text-muted">
+      {t(list.name === 'operator' ? 'models.ownPrices' : 'models.builtInPrices', { day: formatDay(list.date) })}
+      {list.is_old && <Badge tone="warn">{t('models.oldPrices')}</Badge>}
+    </p>
+  )
+}
+
 /** Every deployment behind the public names, with what it costs. */
 export default function ModelsPage() {
   const { text, searched, type } = useSearchText()
@@ -97,6 +114,7 @@ export default function ModelsPage() {
   const search = <SearchField label={t('models.search')} value={text} onChange={type} />
   return (
     <Page title={textOf(page.title)} action={create} filters={search}>
+      <PriceListDay />
       {models.isError ? (
         <ErrorState error={models.error} onRetry={() => void models.refetch()} />
       ) : (

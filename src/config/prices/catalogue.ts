@@ -10,6 +10,7 @@ import { agreesWith, mergedEntry } from './merged-lists.ts'
 import type { OperatorEntry, OperatorList } from './operator-list.ts'
 import { claudeByPlace, scaledTokens } from './place-premiums.ts'
 import { lacksPremium, namesInPlace, neighboursOf } from './place-names.ts'
+import type { DatedPriceList } from '../../core/usage/price-list-age.ts'
 
 /** What the catalogue has of a model, and where it was found. */
 export interface CatalogueEntry {
@@ -160,4 +161,10 @@ function capabilitiesOf({ window, in: input, out: output, mode, can = '' }: List
 export function priceListVersion(): string {
   const { version } = builtInList()
   return operatorList ? `${version}+${operatorList.sha256.slice(0, 12)}` : version
+}
+
+/** The lists in force: the operator's wins over the built-in one, price by price. */
+export function priceLists(): readonly DatedPriceList[] {
+  const builtIn = { name: 'built-in' as const, datedMs: Date.parse(builtInList().version.slice(0, 10)) }
+  return operatorList ? [{ name: 'operator', datedMs: operatorList.datedMs }, builtIn] : [builtIn]
 }

@@ -41,6 +41,8 @@ export class OperatorList {
   readonly source: string
   /** Models with a price. */
   readonly priced: number
+  /** The day that its prices are of, in milliseconds since 1970; undefined = neither the list nor its file says it. */
+  datedMs: number | undefined
   /** By the name of the model without its provider: entries of one name differ in the provider. */
   readonly #entries = new Map<string, { readonly key: string; readonly entry: Entry }[]>()
 
@@ -82,6 +84,7 @@ export class OperatorList {
       (one): one is [string, Entry] => isObject(one[1]) && one[0] !== 'sample_spec',
     )
     const read = new OperatorList(source, sha256, entries)
+    read.datedMs = dateIn(list, source)
     if (read.priced === 0)
       throw new Error(`${source}: has no model with a price; entries have keys such as \`input_cost_per_token\``)
     return read
@@ -121,6 +124,14 @@ const facts: ReadonlySet<string> = new Set([
   'context_window',
   ...flags,
 ])
+
+/** `updated_at` beside the entries, as `2026-11-29`. Throws for what is no day. */
+function dateIn({ updated_at: day }: Entry, source: string): number | undefined {
+  if (day === undefined || day === null) return undefined
+  const ms = typeof day === 'string' && /^\d{4}-\d\d-\d\d/.test(day) ? Date.parse(day) : Number.NaN
+  if (Number.isNaN(ms)) throw new Error(`${source}: \`updated_at\` must be a day such as 2026-11-29`)
+  return ms
+}
 
 /** What is read of an entry; the rest of a public list is several megabytes. */
 const usedFields = (entry: Entry): Entry =>

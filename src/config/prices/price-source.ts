@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Values } from '../../core/setting-keys.ts'
 import type { priceSourceKeys } from '../sections/prices.ts'
-import { download } from './download.ts'
+import { download, downloadDated } from './download.ts'
 import { listBytesMax, OperatorList } from './operator-list.ts'
 import type { ListPins } from './operator-list.ts'
 
@@ -32,17 +32,21 @@ export function readListFile(settings: PriceSettings, configFile: string | undef
     }
   }
   const signature = settings.public_key === undefined ? undefined : bytes(`${path}.sig`).toString('utf8')
-  return OperatorList.read(bytes(path), settings.source, pinsOf(settings), signature)
+  const list = OperatorList.read(bytes(path), settings.source, pinsOf(settings), signature)
+  list.datedMs ??= statSync(path).mtimeMs
+  return list
 }
 
 /** Brings a list from an address. Throws an error that says what is wrong. */
 export async function fetchList(settings: PriceSettings): Promise<OperatorList> {
-  const bytes = await download(settings.source, listBytesMax)
+  const { bytes, modifiedMs } = await downloadDated(settings.source, listBytesMax)
   const signature =
     settings.public_key === undefined
       ? undefined
       : (await download(`${settings.source}.sig`, signatureBytesMax)).toString('utf8')
-  return OperatorList.read(bytes, settings.source, pinsOf(settings), signature)
+  const list = OperatorList.read(bytes, settings.source, pinsOf(settings), signature)
+  list.datedMs ??= modifiedMs
+  return list
 }
 
 const signatureBytesMax = 4096

@@ -1,6 +1,6 @@
 /** `prices` of the configuration: read with the file, and again when the list changes. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { providers } from '../../providers/index.ts'
@@ -74,6 +74,22 @@ test('a file beside the configuration is read with it, and again when it changes
   expect([inputPrice(opened), operatorListInForce()!.priced]).toEqual([2_000_000_000n, 1])
 })
 
+test('a list is of the day that it says, else of the day of its file', async () => {
+  const file = join(folder, 'prices.json')
+  const names = (opened: SettingsSource) => opened.current().priceLists.map(one => one.name)
+  writeFileSync(file, list(1e-6))
+  utimesSync(file, 1_700_000_000, 1_700_000_000)
+  const byFile = await source('{ source: prices.json }')
+  expect([names(byFile), byFile.current().priceLists[0]!.datedMs]).toEqual([
+    ['operator', 'built-in'],
+    1_700_000_000_000,
+  ])
+  writeFileSync(file, JSON.stringify({ updated_at: '2026-10-01', ...JSON.parse(list(1e-6)) }))
+  expect((await source('{ source: prices.json }')).current().priceLists[0]!.datedMs).toBe(Date.parse('2026-10-01'))
+  writeFileSync(file, JSON.stringify({ updated_at: 'yesterday', ...JSON.parse(list(1e-6)) }))
+  await expect(source('{ source: prices.json }')).rejects.toThrow('`updated_at` must be a day such as 2026-11-29')
+})
+
 test('a configuration whose list is missing or not the pinned one is refused', async () => {
   await expect(source('{ source: none.json }')).rejects.toThrow(ConfigError)
   writeFileSync(join(folder, 'prices.json'), list(1e-6))
@@ -83,7 +99,8 @@ test('a configuration whose list is missing or not the pinned one is refused', a
 })
 
 test('a list at an address is brought before serving, and until then the built-in prices hold', async () => {
-  let answer = () => new Response(list(3e-6))
+  const modified = 'Sun, 01 Nov 2026 00:00:00 GMT'
+  let answer = () => new Response(list(3e-6), { headers: { 'last-modified': modified } })
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => answer() })
   try {
     const opened = await source(`{ source: "${server.url.href}list.json" }`)
@@ -91,6 +108,7 @@ test('a list at an address is brought before serving, and until then the built-i
     expect(opened.current().warnings[0]).toContain('prices.source: is read when the gateway runs')
     expect(await opened.fetchPrices()).toEqual({ applied: true, problems: [] })
     expect(inputPrice(opened)).toBe(3_000_000_000n)
+    expect(opened.current().priceLists[0]).toEqual({ name: 'operator', datedMs: Date.parse(modified) })
     expect(await opened.fetchPrices()).toBeUndefined()
     answer = () => new Response('gone', { status: 404 })
     expect(await opened.fetchPrices()).toEqual({

@@ -1,8 +1,10 @@
 import type { Endpoint } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { HttpRequest } from '../../core/request.ts'
+import { priceListState } from '../../core/usage/price-list-age.ts'
+import { systemClock as clock } from '../../lib/clock.ts'
 import { isLoopback } from '../../lib/no-proxy.ts'
-import { constant, described, integer, json, named, oneOf, shape, text } from '../openapi/schema.ts'
+import { boolean, constant, described, integer, json, named, nullable, oneOf, shape, text } from '../openapi/schema.ts'
 import { answerOf, jsonEndpoint } from '../common/json-endpoint.ts'
 
 const livelinessSchema = named('Liveliness', () => constant("I'm alive!"))
@@ -19,6 +21,15 @@ const readinessSchema = named('Readiness', () =>
         shape({ bytes: integer, records: integer, oldest_seconds: integer }),
       ),
       version: text,
+      price_list: described(
+        "The list whose price holds where both have one: the operator's, else the built-in one.",
+        shape({
+          name: oneOf('built-in', 'operator'),
+          date: described('The day that its prices are of; null = nothing says it.', nullable(text)),
+          age_days: nullable(integer),
+          is_old: described('It is older than 30 days.', boolean),
+        }),
+      ),
     },
     {
       limits: described('While Redis is away: what decides on limits.', text),
@@ -58,7 +69,12 @@ export const readiness: Endpoint = {
   },
   handle(_request, services) {
     const { ready, details } = services.readiness()
-    const value = { status: ready ? 'healthy' : 'unhealthy', ...details, version: services.version } as const
+    const value = {
+      status: ready ? 'healthy' : 'unhealthy',
+      ...details,
+      version: services.version,
+      price_list: priceListState(services.current.settings.priceLists, clock.epochMs()),
+    } as const
     return answerOf(readinessSchema, value, ready ? 200 : 503)
   },
 }
