@@ -1,11 +1,14 @@
 /** Messages for Claude Code and Anthropic's SDKs. `?beta=true`, which they send with betas, changes nothing here. */
 import type { Answer } from '../../core/answer.ts'
-import type { Endpoint, EndpointDoc } from '../../core/endpoint.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
 import { bodySchema } from '../../core/dialects/fields.ts'
 import { clientRequestId } from '../../core/request.ts'
 import type { HttpRequest } from '../../core/request.ts'
 import { anthropicCountTokens, anthropicErrorBody, anthropicMessages } from '../../formats/anthropic/index.ts'
 import { countTable, messagesTable } from '../../formats/anthropic/fields.ts'
+import { manageContext, withContext } from './messages/context.ts'
+import type { ManagedContext } from './messages/context.ts'
 
 const answers = () => import('./answers/messages.ts')
 const query: EndpointDoc['query'] = {
@@ -38,8 +41,20 @@ export const messages: Endpoint = {
     headers: ['request-id'],
   },
   errorBody: anthropicErrorBody,
-  handle: (request, services, caller) =>
-    named(request, services.callModel(request, caller!, { format: anthropicMessages, route: '/v1/messages' })),
+  handle: (request, services, caller) => named(request, create(request, services, caller!)),
+}
+
+async function create(request: HttpRequest, services: Services, caller: Caller): Promise<Answer> {
+  let context: ManagedContext | undefined
+  const answer = await services.callModel(request, caller, {
+    format: anthropicMessages,
+    route: '/v1/messages',
+    prepare(call) {
+      const managing = manageContext(call, { request, services })
+      if (managing) return managing.then(found => void (context = found))
+    },
+  })
+  return context ? withContext(answer, context) : answer
 }
 
 /**

@@ -31,6 +31,7 @@ import { exactObject, exactText } from '../../../lib/json/exact-json.ts'
 import type { Edit, JsonBody } from '../../../lib/json/json-body.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { bodyTokens } from '../../../lib/tokens/body-tokens.ts'
+import { summaryModel } from '../common/summary-model.ts'
 import { streamWithItem } from './compaction-stream.ts'
 
 /** Path of compactions in metrics and the ledger. */
@@ -141,12 +142,6 @@ function summaryEdits(call: CallInAdmission, items: readonly Json[]): Edit[] {
     ...(call.body!.has('tools') ? [{ set: 'tool_choice', json: '"none"' }] : []),
     ...(model === call.model ? [] : [{ set: 'model', json: JSON.stringify(model) }]),
   ].filter((edit, _, all) => !('remove' in edit && all.some(other => 'set' in other && other.set === edit.remove)))
-}
-
-/** The configured one, where there is one that the caller may be served by; else the call's own. */
-function summaryModel({ models, caller, model }: CallInAdmission): string {
-  const configured = models.settings.compactionModel
-  return configured !== undefined && models.of(caller).resolve(configured).length > 0 ? configured : model
 }
 
 function asked(call: CallInAdmission, items: readonly Json[], { services }: CompactionContext): Compaction {
