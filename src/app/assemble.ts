@@ -48,11 +48,7 @@ import { storeBodies } from '../stored-bodies/policy.ts'
 import { stackOf } from '../telemetry/log.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { Tools } from '../tools/gateway.ts'
-import { createMetrics } from '../telemetry/prometheus.ts'
-import { CachedExposition } from '../telemetry/cached-exposition.ts'
-import { mergeExpositions } from '../telemetry/merged-exposition.ts'
-import type { WorkerLink } from '../core/workers.ts'
-import { startTracing } from '../telemetry/otel/tracing.ts'
+import type { createMetrics } from '../telemetry/prometheus.ts'
 import type { Tracing } from '../telemetry/otel/tracing.ts'
 import { unpricedModels } from '../telemetry/unpriced-models.ts'
 import { clientDialects } from './answer-cache.ts'
@@ -67,6 +63,7 @@ import { createReadmission, identityParts, signInServices, createRefusalReporter
 import { createJudgeClients } from './guardrail-judges.ts'
 import type { Store } from './store.ts'
 import { createTelemetryRelay } from './telemetry-relay.ts'
+import { startTelemetry } from './telemetry.ts'
 import { deploymentTroubleId, troublesOf } from './troubles.ts'
 import { exportUsage } from './usage-export.ts'
 
@@ -98,11 +95,10 @@ export function assemble(assembling: AssemblyParts) {
   const timers = new TimerWheel(tickClock)
   const models = modelsOf(source)
   const current = { models, settings: models.settings }
-  const tracing = startTracing(current.settings.openTelemetry, { version: packageJson.version, clock, logger })
-  const metrics = assembleMetrics(assembling, { transport, tracing, cooling: () => calls.router.coolingDown() })
-  const exposition = new CachedExposition(() => metrics.text(), clock)
+  const cooldowns = () => calls.router.cooldownStates()
+  const telemetry = startTelemetry(assembling, { transport, current, cooldowns })
+  const { metrics, tracing } = telemetry
   const { worker } = assembling.options
-  worker?.serveMetrics(() => Buffer.from(exposition.bytes()).toString())
   const tokenizer = new Tokenizer()
   const calls = assembleCalls(assembling, { transport, timers, current, metrics, tokenizer, tracing })
   const { mailer, ...alerts } = assembleAlerts(assembling, { transport, current, router: calls.router })
@@ -125,7 +121,7 @@ export function assemble(assembling: AssemblyParts) {
     replicas: () => store.limits.redis?.replicas,
     detached,
     ...watchesOf(store),
-    metrics: () => metricsOf(worker, exposition),
+    metrics: telemetry.exposition,
     readiness: () => readiness(store, worker, draining),
     ...fixedParts(assembling.options),
   }
@@ -144,7 +140,7 @@ export function assemble(assembling: AssemblyParts) {
     tools: calls.services.tools,
     detached,
     tokenizer,
-    tracing,
+    telemetry,
     signIn,
     timers,
     router,
@@ -157,17 +153,13 @@ export function assemble(assembling: AssemblyParts) {
     ...alerts,
     draining: () => void (draining = true),
     reloaded(report: ReloadReport) {
+      telemetry.reloaded(report)
       if (report.applied) use()
       tellReload(logger, report, current.settings)
     },
     /** What was made by API has changed, here or on another replica. */
     objectsChanged: () => useObjects(assembling, use),
   }
-}
-
-/** The metrics of this process, or of all workers. */
-function metricsOf(worker: WorkerLink | undefined, own: CachedExposition): Uint8Array | Promise<Uint8Array> {
-  return worker ? worker.metrics().then(texts => Buffer.from(mergeExpositions(texts))) : own.bytes()
 }
 
 /** Puts what was made by API into the settings, at once unless what reads it has to be loaded first. */
@@ -272,27 +264,6 @@ function modelsOf(source: SettingsSource): ModelIndex {
 
 type Transport = ReturnType<typeof createHttp1Transport>
 
-function assembleMetrics(
-  { options, source, store, logger, clients }: AssemblyParts,
-  { transport, tracing, cooling }: { transport: Transport; tracing: Tracing; cooling: () => readonly Deployment[] },
-): ReturnType<typeof createMetrics> {
-  return createMetrics({
-    upstreamConnections: () => transport.connections(),
-    clientConnections: clients,
-    ledger: store.ledger,
-    epochMs: () => clock.epochMs(),
-    droppedLogLines: () => logger.dropped(),
-    deploymentsInCooldown: cooling,
-    exportedUsage: () => store.usageOutbox.state(),
-    databaseReachable: () => store.databaseReachable(),
-    priceLists: () => source.current().priceLists,
-    redis: options.worker?.hasOwnStore ? undefined : store.redis,
-    cacheCounts: () => store.answerCache.answers.counts(),
-    bodyCounts: () => store.bodies.counts(),
-    otlpCounts: () => tracing.counts(),
-  })
-}
-
 interface CallParts {
   readonly transport: Transport
   readonly timers: TimerWheel
@@ -369,6 +340,7 @@ function assembleCalls(
     providers: () => providers.values(),
     log: logger.call,
     count: metrics.call,
+    limited: metrics.limited,
   })
   const policies = callPolicies(admission.filter(policy => policy.stage !== 'request'))
   const router = new Router({

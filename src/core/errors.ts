@@ -122,6 +122,14 @@ export interface ReportedError {
   readonly kind?: FaultKind
 }
 
+/** The limit or budget that refused a request. */
+export interface RefusedLimit {
+  /** What it limits: `requests`, `tokens`, `parallel_requests`, `budget`. */
+  readonly kind: string
+  /** Whose it is: `key`, `team`, `provider`, ... */
+  readonly scope: string
+}
+
 /** The only error that reaches a client. `message` is written for the client; `cause` is for the log. */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError'
@@ -139,6 +147,8 @@ export class GatewayError extends Error {
   reported: ReportedError | undefined = undefined
   /** Headers of the answer that reports it: of a call that was settled before the error reached its endpoint. */
   answerHeaders: Readonly<Record<string, string>> | undefined = undefined
+  /** For metrics; undefined = it is not for a limit of the gateway's own. */
+  limited: RefusedLimit | undefined = undefined
 
   constructor(kind: FaultKind, message: string, options: GatewayErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })

@@ -87,6 +87,8 @@ export interface Settings {
   readonly bodies: BodySettings
   /** null = usage is not sent to other systems. */
   readonly usageExport: UsageExportSettings | null
+  /** Which teams, keys and the like have metrics of their own; null = none. */
+  readonly tenantMetrics: TenantMetricsSettings | null
   /** null = no collector is told of calls. As of the start: a reload does not change it. */
   readonly openTelemetry: OpenTelemetrySettings | null
   /** How coding agents sign in, and which settings they get. */
@@ -242,3 +244,10 @@ export function fallbacksOf(
 }
 
 const noNames: readonly string[] = []
+
+/** Which tenants have metrics of their own. */
+export interface TenantMetricsSettings {
+  readonly kinds: readonly ('key' | 'team' | 'user' | 'organization')[]
+  /** Of each kind; further ones share one series. */
+  readonly max: number
+}

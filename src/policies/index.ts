@@ -1,6 +1,7 @@
 import type { AnswerCache } from '../core/cache/answer-cache.ts'
 import type { Settlement } from '../core/call.ts'
 import type { Ledger } from '../core/ledger/ledger.ts'
+import type { RefusedLimit } from '../core/errors.ts'
 import type { Limiter } from '../core/tenancy/limits.ts'
 import type { AuthFailure } from '../core/sign-in/auth-failure.ts'
 import type { Policy, RequestPolicy } from '../core/policy.ts'
@@ -77,6 +78,8 @@ export interface AdmissionParts {
   log(settlement: Settlement): void
   /** Adds the call to the metrics. As `log`. */
   count(settlement: Settlement): void
+  /** A request that is no call yet was refused by a limit. */
+  limited(refused: RefusedLimit): void
 }
 
 /**

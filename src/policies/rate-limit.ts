@@ -1,6 +1,7 @@
 /** Requests per minute, tokens per minute, parallel calls and budgets, taken together or not at all. */
 import type { ModelLimits } from '../access/limits/limit-scopes.ts'
 import type { Call, Settlement } from '../core/call.ts'
+import type { RefusedLimit } from '../core/errors.ts'
 import type { Limiter, LimitScope, LimitReservation, LimitVerdict } from '../core/tenancy/limits.ts'
 import type { Policy, AdmittedRequest, RequestPolicy } from '../core/policy.ts'
 import type { CurrentConfiguration } from '../core/model-directory.ts'
@@ -126,7 +127,20 @@ const noScopes: readonly LimitScope[] = []
  * Takes one request of the key where the limit counts all requests, and for an endpoint that asks for it also where it
  * counts calls. Throws `rate-limited`.
  */
-export function countRequests({ limiter, limits }: LimitParts, current: CurrentConfiguration): RequestPolicy {
+export function countRequests(
+  { limiter, limits, limited }: LimitParts & { limited(refused: RefusedLimit): void },
+  current: CurrentConfiguration,
+): RequestPolicy {
+  const count = (request: AdmittedRequest, verdict: LimitVerdict): void => {
+    const own = (request.answerHeaders ??= {})
+    if (!verdict.allowed) {
+      const refusal = limitRefusal(own, verdict)
+      if (refusal.limited) limited(refusal.limited)
+      throw refusal
+    }
+    verdict.release(0)
+    if (verdict.requests) limitHeaders.requests(own, verdict.requests)
+  }
   return {
     name: 'count-requests',
     stage: 'request',
@@ -134,22 +148,12 @@ export function countRequests({ limiter, limits }: LimitParts, current: CurrentC
       const { settings } = current
       const isCounted = request.takesRequest || settings.rateLimitCounts === 'requests'
       const scopes = isCounted ? limits.of(request.caller!, settings).requests : noScopes
-      if (scopes.length > 0) return takeRequest(limiter, request, scopes)
+      if (scopes.length === 0) return
+      const taken = limiter.take(scopes, 0)
+      if (taken instanceof Promise) return taken.then(verdict => count(request, verdict))
+      count(request, taken)
     },
   }
-}
-
-function takeRequest(limiter: Limiter, request: AdmittedRequest, scopes: readonly LimitScope[]): void | Promise<void> {
-  const taken = limiter.take(scopes, 0)
-  if (taken instanceof Promise) return taken.then(verdict => countRequest(request, verdict))
-  countRequest(request, taken)
-}
-
-function countRequest(request: AdmittedRequest, verdict: LimitVerdict): void {
-  const own = (request.answerHeaders ??= {})
-  if (!verdict.allowed) throw limitRefusal(own, verdict)
-  verdict.release(0)
-  if (verdict.requests) limitHeaders.requests(own, verdict.requests)
 }
 
 /** A further request to an upstream is a further request of the caller. */

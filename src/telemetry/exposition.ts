@@ -3,6 +3,9 @@
  * label sets on every observation: 13 us a call were measured with one, less than 1 us with this.
  */
 
+import { metricTable } from './metric-table.ts'
+import type { MetricName } from './metric-table.ts'
+
 type Labels = Readonly<Record<string, string | number>>
 
 /** A histogram: `counts[i]` = values above `bounds[i - 1]` and up to `bounds[i]` (not cumulative). */
@@ -37,21 +40,22 @@ export class Exposition {
   readonly #lines: string[] = []
   readonly #described = new Set<string>()
 
-  value(metric: { name: string; help: string; type: 'counter' | 'gauge' }, labels: Labels, value: number): void {
-    this.#describe(metric)
-    this.#lines.push(`${metric.name}${rendered(labels)} ${number(value)}`)
+  /** Of a counter or a gauge. */
+  value(name: MetricName, labels: Labels, value: number): void {
+    this.#describe(name)
+    this.#lines.push(`${name}${rendered(labels)} ${number(value)}`)
   }
 
-  histogram(metric: { name: string; help: string }, labels: Labels, values: HistogramValues): void {
-    this.#describe({ ...metric, type: 'histogram' })
+  histogram(name: MetricName, labels: Labels, values: HistogramValues): void {
+    this.#describe(name)
     let below = 0
     values.bounds.forEach((bound, at) => {
       below += values.counts[at]!
-      this.#lines.push(`${metric.name}_bucket${rendered({ ...labels, le: bound })} ${below}`)
+      this.#lines.push(`${name}_bucket${rendered({ ...labels, le: bound })} ${below}`)
     })
-    this.#lines.push(`${metric.name}_bucket${rendered({ ...labels, le: '+Inf' })} ${values.total}`)
-    this.#lines.push(`${metric.name}_sum${rendered(labels)} ${number(values.sum)}`)
-    this.#lines.push(`${metric.name}_count${rendered(labels)} ${values.total}`)
+    this.#lines.push(`${name}_bucket${rendered({ ...labels, le: '+Inf' })} ${values.total}`)
+    this.#lines.push(`${name}_sum${rendered(labels)} ${number(values.sum)}`)
+    this.#lines.push(`${name}_count${rendered(labels)} ${values.total}`)
   }
 
   text(): string {
@@ -59,9 +63,10 @@ export class Exposition {
   }
 
   /** Writes HELP and TYPE once. The format requires the samples of a metric in one group: callers keep that order. */
-  #describe({ name, help, type }: { name: string; help: string; type: string }): void {
+  #describe(name: MetricName): void {
     if (this.#described.has(name)) return
     this.#described.add(name)
+    const { help, type } = metricTable[name]
     this.#lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`)
   }
 }

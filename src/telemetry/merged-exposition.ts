@@ -1,16 +1,5 @@
 /** The metrics of all workers as those of one gateway, in the Prometheus text format that `exposition.ts` writes. */
-
-/** Gauges of which the largest value is that of the gateway; `smallest`: the smallest. All others are added up. */
-const largest = new Set([
-  'modelgate_build_info',
-  'modelgate_deployment_cooldown',
-  'modelgate_ledger_waiting_seconds',
-  'modelgate_limit_replicas',
-  'modelgate_price_list_age_seconds',
-])
-/** What each worker reads of the database that all share, counters included. */
-const ofDatabase = /^modelgate_usage_export_/
-const smallest = new Set(['modelgate_database_reachable', 'modelgate_redis_reachable', 'modelgate_ledger_healthy'])
+import { amongWorkers } from './metric-table.ts'
 
 /** A metric: what is said of it, and its series. */
 interface Metric {
@@ -52,7 +41,9 @@ function addText(metrics: Map<string, Metric>, text: string): void {
 function addValue(series: Map<string, number>, name: string, key: string, value: number): void {
   const before = series.get(key)
   if (before === undefined) series.set(key, value)
-  else if (largest.has(name) || ofDatabase.test(name)) series.set(key, Math.max(before, value))
-  else if (smallest.has(name)) series.set(key, Math.min(before, value))
-  else series.set(key, before + value)
+  else {
+    const which = amongWorkers.get(name)
+    const largest = which === 'largest' ? Math.max(before, value) : before + value
+    series.set(key, which === 'smallest' ? Math.min(before, value) : largest)
+  }
 }

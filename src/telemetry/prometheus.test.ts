@@ -1,9 +1,11 @@
 import { expect, test } from 'bun:test'
+import { tmpdir } from 'node:os'
 import type { Settlement } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
+import { metricTable } from './metric-table.ts'
+import { LoopDelay } from './process-metrics.ts'
 import { createMetrics } from './prometheus.ts'
 
-const inCooldown = (model: string) => ({ id: 'd-9', modelName: 'wild/*', target: { model } }) as Deployment
 const gauges = {
   upstreamConnections: () => ({ busy: 2, idle: 3 }),
   ledger: {
@@ -20,7 +22,7 @@ const gauges = {
     { name: 'operator' as const, datedMs: undefined },
     { name: 'built-in' as const, datedMs: 2500 },
   ],
-  deploymentsInCooldown: () => [inCooldown('a'), inCooldown('b')],
+  cooldowns: () => new Map([['d-9', 1]]),
 }
 
 function settlement(changes: Record<string, unknown> = {}, ending: Partial<Settlement> = {}): Settlement {
@@ -58,6 +60,7 @@ test('the age of each price list whose day is known', () => {
 
 test('counts, histograms and money add up', () => {
   const metrics = createMetrics(gauges)
+  metrics.configured([{ id: 'd-9', modelName: 'wild/*' } as Deployment, { id: 'd-1', modelName: 'fast' } as Deployment])
   for (let at = 0; at < 3; at++) metrics.call(settlement())
   metrics.call(settlement({}, { usage: { inputTokens: 1, outputTokens: 1 }, costNanoUsd: null }))
   metrics.call(
@@ -76,7 +79,8 @@ test('counts, histograms and money add up', () => {
   expect(value(text, 'modelgate_call_duration_seconds_bucket{model="fast",deployment="d-1",le="0.025"}')).toBe(0)
   expect(value(text, 'modelgate_call_duration_seconds_bucket{model="fast",deployment="d-1",le="0.05"}')).toBe(5)
   expect(value(text, 'modelgate_call_duration_seconds_bucket{model="fast",deployment="d-1",le="+Inf"}')).toBe(5)
-  expect(value(text, 'modelgate_first_byte_seconds_count{')).toBe(4)
+  expect(value(text, 'modelgate_first_byte_seconds_count{model="fast",deployment="d-1",answer="whole"}')).toBe(4)
+  expect(value(text, 'modelgate_first_byte_seconds_count{model="fast",deployment="d-1",answer="stream"}')).toBe(0)
   expect(value(text, 'modelgate_overhead_seconds_count{')).toBe(5)
   expect(value(text, 'modelgate_upstream_connections{state="busy"}')).toBe(2)
   expect(value(text, 'modelgate_client_connections{state="busy"}')).toBe(5)
@@ -93,6 +97,7 @@ test('counts, histograms and money add up', () => {
   expect(value(text, 'modelgate_database_reachable')).toBe(0)
   expect(text.match(/^modelgate_deployment_cooldown\{.*$/gm)).toEqual([
     'modelgate_deployment_cooldown{model="wild/*",deployment="d-9"} 1',
+    'modelgate_deployment_cooldown{model="fast",deployment="d-1"} 0',
   ])
 })
 
@@ -240,4 +245,118 @@ test('nothing that a client chooses becomes a label: keys, users and models that
   const text = metrics.text()
   expect(text).not.toMatch(/key-\d|alias-\d|user-\d|asked-\d|end-\d/)
   expect(text.match(/^modelgate_calls_total\{/gm)).toHaveLength(1)
+})
+
+test('the first token of a stream is counted apart from whole answers', () => {
+  const metrics = createMetrics(gauges)
+  metrics.call(settlement({ stream: true }))
+  const of = (answer: string) =>
+    value(metrics.text(), `modelgate_first_byte_seconds_count{model="fast",deployment="d-1",answer="${answer}"}`)
+  expect([of('stream'), of('whole')]).toEqual([1, 0])
+})
+
+test('cooldowns are 0, 1 and half-open, of every deployment that is configured', () => {
+  const metrics = createMetrics({
+    ...gauges,
+    cooldowns: () =>
+      new Map([
+        ['d-2', 1],
+        ['d-3', 0.5],
+      ]),
+  })
+  metrics.configured(['d-1', 'd-2', 'd-3'].map(id => ({ id, modelName: 'm' }) as Deployment))
+  expect(metrics.text().match(/^modelgate_deployment_cooldown\{.*$/gm)).toEqual([
+    'modelgate_deployment_cooldown{model="m",deployment="d-1"} 0',
+    'modelgate_deployment_cooldown{model="m",deployment="d-2"} 1',
+    'modelgate_deployment_cooldown{model="m",deployment="d-3"} 0.5',
+  ])
+})
+
+test('limits that refuse are counted by what they limit and whose they are', () => {
+  const metrics = createMetrics(gauges)
+  const error = Object.defineProperty(new Error('full'), 'limited', { value: { kind: 'tokens', scope: 'team' } })
+  metrics.call(settlement({}, { error: error as never, outcome: 'error' }))
+  metrics.limited({ kind: 'requests', scope: 'key' })
+  metrics.limited({ kind: 'requests', scope: 'key' })
+  expect(metrics.text().match(/^modelgate_limit_refusals_total.*$/gm)).toEqual([
+    'modelgate_limit_refusals_total{kind="tokens",scope="team"} 1',
+    'modelgate_limit_refusals_total{kind="requests",scope="key"} 2',
+  ])
+})
+
+test('teams and keys have series only where it is asked for, and further ones share one', () => {
+  const of = (key: string) =>
+    settlement({ caller: { key: { id: key, alias: null }, team: { id: 't', alias: 'Team' } } })
+  const silent = createMetrics(gauges)
+  silent.call(of('k-1'))
+  expect(silent.text()).not.toContain('modelgate_tenant_')
+  const metrics = createMetrics({ ...gauges, tenantMetrics: () => ({ kinds: ['key', 'team'], max: 2 }) })
+  for (const key of ['k-1', 'k-2', 'k-3', 'k-4', 'k-1']) metrics.call(of(key))
+  expect(metrics.text().match(/^modelgate_tenant_spend_usd_total.*$/gm)).toEqual([
+    'modelgate_tenant_spend_usd_total{kind="key",tenant="k-1",name=""} 4',
+    'modelgate_tenant_spend_usd_total{kind="team",tenant="t",name="Team"} 10',
+    'modelgate_tenant_spend_usd_total{kind="key",tenant="k-2",name=""} 2',
+    'modelgate_tenant_spend_usd_total{kind="key",tenant="_other",name="_other"} 4',
+  ])
+  expect(metrics.text()).toContain(
+    'modelgate_tenant_tokens_total{kind="team",tenant="t",name="Team",direction="output"} 25',
+  )
+})
+
+test('the process, budgets and readings of the configuration', () => {
+  const loopDelay = new LoopDelay({ monotonicMs: () => 0 })
+  loopDelay.stop()
+  const text = createMetrics({
+    ...gauges,
+    loopDelay,
+    process: { version: '1.2.3', dataDirectory: tmpdir(), descriptorsMax: 512 },
+    reloads: () => ({ applied: 2, refused: 1, appliedAtMs: 5000 }),
+    nearestBudgets: () => [{ kind: 'team', id: 't', name: 'Team', model: null, leftRatio: 0.25 }],
+  }).text()
+  for (const line of [
+    `modelgate_build_info{version="1.2.3",bun="${Bun.version}"} 1`,
+    'modelgate_budget_left_ratio{kind="team",tenant="t",name="Team",model=""} 0.25',
+    'modelgate_config_reloads_total{result="refused"} 1',
+    'modelgate_config_applied_timestamp_seconds 5',
+    'modelgate_event_loop_delay_seconds_count 0',
+    'process_max_fds 512',
+  ])
+    expect(text.split('\n')).toContain(line)
+  expect(value(text, 'process_open_fds')).toBeGreaterThan(2)
+  expect(value(text, 'modelgate_data_disk_free_bytes')).toBeGreaterThan(0)
+})
+
+test('series have the labels that the table says', () => {
+  const metrics = createMetrics({
+    ...gauges,
+    redis: { reachable: true, replicas: 2, roundTrips: 3 },
+    tenantMetrics: () => ({ kinds: ['key'], max: 2 }),
+    nearestBudgets: () => [{ kind: 'team', id: 't', name: 'Team', model: null, leftRatio: 0.25 }],
+    exportedUsage: () => [{ destination: 'webhook', waiting: 1, skipped: 2, givenUp: 3 }],
+    otlpCounts: () => ({
+      exported: { traces: 1, metrics: 1, logs: 1 },
+      lost: {
+        traces: { queue_full: 0, failed: 0 },
+        metrics: { queue_full: 0, failed: 0 },
+        logs: { queue_full: 0, failed: 0 },
+      },
+    }),
+    reloads: () => ({ applied: 2, refused: 1, appliedAtMs: 5000 }),
+    process: { version: '1.2.3', dataDirectory: tmpdir(), descriptorsMax: 512 },
+  })
+  metrics.configured([{ id: 'd-1', modelName: 'fast' } as Deployment])
+  metrics.call(settlement({ caller: { key: { id: 'k', alias: null } } }))
+  metrics.fallback('a', 'b')
+  metrics.authFailure('unknown')
+  metrics.limited({ kind: 'requests', scope: 'key' })
+  metrics.attempt({ id: 'd-1', modelName: 'fast' } as Deployment, undefined)
+  const seen = new Set<string>()
+  for (const [, series, , labels = ''] of metrics.text().matchAll(/^([a-z_]+)(\{(.*)\})? /gm)) {
+    const name =
+      series!.replace(/_(bucket|sum|count)$/, '') in metricTable ? series!.replace(/_(bucket|sum|count)$/, '') : series!
+    seen.add(name)
+    const names = [...labels.matchAll(/([a-z_]+)="/g)].map(([, label]) => label!).filter(label => label !== 'le')
+    expect([name, names.sort()]).toEqual([name, [...metricTable[name as keyof typeof metricTable].labels].sort()])
+  }
+  expect(seen.size).toBeGreaterThan(35)
 })

@@ -7,17 +7,21 @@ import type { CacheCounts } from '../core/cache/cache-settings.ts'
 import type { BodyCounts } from '../core/ledger/stored-bodies.ts'
 import type { Settlement } from '../core/call.ts'
 import type { Deployment } from '../core/deployment.ts'
-import type { FaultKind } from '../core/errors.ts'
+import type { FaultKind, RefusedLimit } from '../core/errors.ts'
 import type { GuardrailOutcome, Verdict } from '../core/guardrails.ts'
 import type { OtlpCounts } from '../core/open-telemetry.ts'
 import type { Outcome } from '../core/hub/operation.ts'
 import type { AuthFailureReason } from '../core/sign-in/auth-failure.ts'
+import type { TenantMetricsSettings } from '../core/settings.ts'
 import type { Usage } from '../core/usage/usage.ts'
 import { exposeBodies } from './body-metrics.ts'
 import { exposeOtlp } from './otlp-metrics.ts'
 import { exposeCache } from './cache-metrics.ts'
 import { Exposition, HistogramValues } from './exposition.ts'
 import type { DatedPriceList } from '../core/usage/price-list-age.ts'
+import { exposeProcessFacts } from './process-metrics.ts'
+import type { LoopDelay, ProcessFacts } from './process-metrics.ts'
+import { TenantMetrics } from './tenant-metrics.ts'
 
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 /** Units counted beside tokens: the label, and the field of `Usage`. */
@@ -73,7 +77,8 @@ interface Gauges {
   priceLists(): readonly DatedPriceList[]
   /** Absent = no Redis is configured. */
   readonly redis?: RedisGauges | undefined
-  deploymentsInCooldown(): readonly Deployment[]
+  /** Deployments by id: 1 = in cooldown, 0.5 = its next call is the probe; others get calls. */
+  cooldowns(): ReadonlyMap<string, number>
   droppedLogLines(): number
   /** Absent or empty = usage is not exported. */
   exportedUsage?(): readonly OutboxState[]
@@ -83,6 +88,33 @@ interface Gauges {
   bodyCounts?(): BodyCounts
   /** Absent or undefined = no collector is configured. */
   otlpCounts?(): OtlpCounts | undefined
+  /** As they were surveyed last, the nearest first. */
+  nearestBudgets?(): readonly NearBudget[]
+  /** Readings of the configuration. */
+  reloads?(): ReloadCounts
+  readonly process?: ProcessFacts
+  readonly loopDelay?: LoopDelay
+  /** Absent or null = no series of teams, keys and the like. */
+  tenantMetrics?(): TenantMetricsSettings | null
+}
+
+/** A budget near its limit. */
+export interface NearBudget {
+  readonly kind: string
+  readonly id: string
+  readonly name: string
+  /** null = of all models. */
+  readonly model: string | null
+  /** 0 = nothing is left. */
+  readonly leftRatio: number
+}
+
+/** Readings of the configuration since the start. */
+export interface ReloadCounts {
+  readonly applied: number
+  readonly refused: number
+  /** Milliseconds since 1970. */
+  readonly appliedAtMs: number
 }
 
 /** The counters of calls, and the text for `/metrics`. */
@@ -94,6 +126,8 @@ interface Metrics {
   fallback(from: string, to: string): void
   /** A request was refused for its key. */
   authFailure(reason: AuthFailureReason): void
+  /** A limit or a budget refused a request. Those of calls are counted by `call`. */
+  limited(refused: RefusedLimit): void
   /** To be called after a reload, with all deployments that are configured now. */
   configured(deployments: readonly Deployment[]): void
   /** In the Prometheus text format. */
@@ -109,7 +143,9 @@ class Series {
   /** By error; '' = complete answers. */
   readonly attempts = new Map<FaultKind | '', number>()
   readonly duration = new HistogramValues(secondsBounds)
+  /** Of whole answers, and of streams. */
   readonly firstByte = new HistogramValues(secondsBounds)
+  readonly firstToken = new HistogramValues(secondsBounds)
   readonly overhead = new HistogramValues(overheadBounds)
   inputTokens = 0
   outputTokens = 0
@@ -157,6 +193,10 @@ export function createMetrics(gauges: Gauges): Metrics {
   const fallbacks = new Map<string, FallbackCount>()
   const authFailures = new Map<AuthFailureReason, number>()
   const guardrails = new Map<string, GuardrailCount>()
+  const limited = new Map<string, number>()
+  const tenants = new TenantMetrics()
+  let current: readonly Deployment[] = []
+  const countLimit = ({ kind, scope }: RefusedLimit) => increment(limited, `${kind} ${scope}`)
   /** Of a deployment, or of the calls of a model that reached none. */
   const seriesOf = (deployment: Deployment | undefined, modelName: string): Series => {
     const id = deployment?.id ?? `of ${modelName}`
@@ -171,7 +211,11 @@ export function createMetrics(gauges: Gauges): Metrics {
       observe(seriesOf(deployment, modelName), settlement)
       const said = settlement.call.guardrailOutcomes
       if (said) for (const one of said) countOutcome(guardrails, one)
+      if (settlement.error?.limited) countLimit(settlement.error.limited)
+      const by = gauges.tenantMetrics?.()
+      if (by) tenants.call(settlement, by)
     },
+    limited: countLimit,
     attempt: (deployment, error) => increment(seriesOf(deployment, deployment.modelName).attempts, error ?? ''),
     fallback(from, to) {
       let pair = fallbacks.get(`${from}\n${to}`)
@@ -183,10 +227,14 @@ export function createMetrics(gauges: Gauges): Metrics {
     },
     authFailure: reason => increment(authFailures, reason),
     configured(deployments) {
+      current = deployments
       const removed = removedSeries(all, deployments)
       for (const id of removed.slice(0, Math.max(removed.length - removedSeriesMax, 0))) all.delete(id)
     },
-    text: () => expose([...all.values()], { fallbacks: [...fallbacks.values()], authFailures, guardrails }, gauges),
+    text() {
+      const events = { fallbacks: [...fallbacks.values()], authFailures, guardrails, limited, tenants }
+      return expose([...all.values()], { ...events, configured: current }, gauges)
+    },
   }
 }
 
@@ -215,7 +263,7 @@ function observe(series: Series, settlement: Settlement): void {
   const { firstByteMs, upstreamMs, waitedMs } = call.progress
   series.count(call.route, settlement)
   series.duration.observe(durationMs / 1000)
-  if (firstByteMs >= 0) series.firstByte.observe(firstByteMs / 1000)
+  if (firstByteMs >= 0) (call.stream ? series.firstToken : series.firstByte).observe(firstByteMs / 1000)
   const overheadMs = durationMs - upstreamMs - waitedMs
   if (!call.stream && upstreamMs > 0) series.overhead.observe(Math.max(overheadMs, 0) / 1000)
   if (!usage) return
@@ -232,57 +280,37 @@ function observe(series: Series, settlement: Settlement): void {
   }
 }
 
-const counter = (name: string, help: string) => ({ name, help, type: 'counter' as const })
-const gauge = (name: string, help: string) => ({ name, help, type: 'gauge' as const })
-
 function expose(all: readonly Series[], events: Events, gauges: Gauges): string {
   const out = new Exposition()
   const labels = ({ model, deployment }: Series) => ({ model, deployment })
-  const calls = counter(
-    'modelgate_calls_total',
-    'Settled calls by route, model, deployment, status, outcome and error.',
-  )
   for (const series of all)
     for (const [route, byOutcome] of series.calls)
       for (const [outcome, byStatus] of byOutcome)
         for (const [status, byError] of byStatus)
           for (const [error, count] of byError)
-            out.value(calls, { route, ...labels(series), status, outcome, error }, count)
-  const attempts = counter('modelgate_upstream_attempts_total', 'Attempts at deployments; error="" = a whole answer.')
+            out.value('modelgate_calls_total', { route, ...labels(series), status, outcome, error }, count)
   for (const series of all)
-    for (const [error, count] of series.attempts) out.value(attempts, { ...labels(series), error }, count)
+    for (const [error, count] of series.attempts)
+      out.value('modelgate_upstream_attempts_total', { ...labels(series), error }, count)
   exposeEvents(out, events)
-  const duration = { name: 'modelgate_call_duration_seconds', help: 'From the arrival of a call to its last byte.' }
-  for (const series of all) out.histogram(duration, labels(series), series.duration)
-  const firstByte = {
-    name: 'modelgate_first_byte_seconds',
-    help: 'From the arrival of a call to the first byte of its answer.',
-  }
-  for (const series of all) out.histogram(firstByte, labels(series), series.firstByte)
-  const overhead = { name: 'modelgate_overhead_seconds', help: "The gateway's own part of a whole answer's duration." }
-  for (const series of all) out.histogram(overhead, labels(series), series.overhead)
-  const tokens = counter('modelgate_tokens_total', 'Tokens by model and direction.')
+  for (const series of all) out.histogram('modelgate_call_duration_seconds', labels(series), series.duration)
   for (const series of all) {
-    out.value(tokens, { ...labels(series), direction: 'input' }, series.inputTokens)
-    out.value(tokens, { ...labels(series), direction: 'output' }, series.outputTokens)
+    out.histogram('modelgate_first_byte_seconds', { ...labels(series), answer: 'stream' }, series.firstToken)
+    out.histogram('modelgate_first_byte_seconds', { ...labels(series), answer: 'whole' }, series.firstByte)
   }
-  const units = counter('modelgate_units_total', 'Units other than tokens, by model and unit.')
-  for (const series of all) for (const [unit, used] of series.units) out.value(units, { ...labels(series), unit }, used)
-  const spend = counter('modelgate_spend_usd_total', 'Cost of settled calls with a known price, in dollars.')
-  for (const series of all) out.value(spend, labels(series), series.spendUsd)
-  const unpriced = counter('modelgate_unpriced_calls_total', 'Calls that used tokens and have no known price.')
-  for (const series of all) out.value(unpriced, labels(series), series.unpriced)
-  const estimated = counter(
-    'modelgate_estimated_calls_total',
-    'Calls whose usage is an estimate, as a whole or in part.',
-  )
-  for (const series of all) out.value(estimated, labels(series), series.estimated)
-  const guessed = counter(
-    'modelgate_estimated_spend_usd_total',
-    'Of the spend: calls with an estimated usage, in dollars.',
-  )
-  for (const series of all) out.value(guessed, labels(series), series.estimatedSpendUsd)
-  exposeProcess(out, gauges)
+  for (const series of all) out.histogram('modelgate_overhead_seconds', labels(series), series.overhead)
+  for (const series of all) {
+    out.value('modelgate_tokens_total', { ...labels(series), direction: 'input' }, series.inputTokens)
+    out.value('modelgate_tokens_total', { ...labels(series), direction: 'output' }, series.outputTokens)
+  }
+  for (const series of all)
+    for (const [unit, used] of series.units) out.value('modelgate_units_total', { ...labels(series), unit }, used)
+  for (const series of all) out.value('modelgate_spend_usd_total', labels(series), series.spendUsd)
+  for (const series of all) out.value('modelgate_unpriced_calls_total', labels(series), series.unpriced)
+  for (const series of all) out.value('modelgate_estimated_calls_total', labels(series), series.estimated)
+  for (const series of all) out.value('modelgate_estimated_spend_usd_total', labels(series), series.estimatedSpendUsd)
+  events.tenants.expose(out)
+  exposeProcess(out, events.configured, gauges)
   return out.text()
 }
 
@@ -313,124 +341,102 @@ interface Events {
   readonly guardrails: ReadonlyMap<string, GuardrailCount>
   readonly fallbacks: readonly FallbackCount[]
   readonly authFailures: ReadonlyMap<AuthFailureReason, number>
+  /** By kind and scope, with a space between. */
+  readonly limited: ReadonlyMap<string, number>
+  readonly tenants: TenantMetrics
+  readonly configured: readonly Deployment[]
 }
 
-function exposeGuardrails(out: Exposition, guardrails: Events['guardrails']): void {
-  const said = counter('modelgate_guardrail_verdicts_total', 'Calls by guardrail and what it said of them.')
+function exposeEvents(out: Exposition, { fallbacks, authFailures, guardrails, limited }: Events): void {
+  for (const [key, count] of limited) {
+    const [kind = '', scope = ''] = key.split(' ')
+    out.value('modelgate_limit_refusals_total', { kind, scope }, count)
+  }
   for (const [guardrail, { verdicts }] of guardrails)
-    for (const [verdict, count] of verdicts) out.value(said, { guardrail, verdict }, count)
-  const waited = { name: 'modelgate_guardrail_seconds', help: 'How long calls waited for services of guardrails.' }
-  for (const [guardrail, counted] of guardrails) out.histogram(waited, { guardrail }, counted.waited)
+    for (const [verdict, count] of verdicts)
+      out.value('modelgate_guardrail_verdicts_total', { guardrail, verdict }, count)
+  for (const [guardrail, counted] of guardrails)
+    out.histogram('modelgate_guardrail_seconds', { guardrail }, counted.waited)
+  for (const { count, ...pair } of fallbacks) out.value('modelgate_fallbacks_total', pair, count)
+  for (const [reason, count] of authFailures) out.value('modelgate_auth_failures_total', { reason }, count)
 }
 
-function exposeEvents(out: Exposition, { fallbacks, authFailures, guardrails }: Events): void {
-  exposeGuardrails(out, guardrails)
-  const wentOn = counter('modelgate_fallbacks_total', 'Calls that went on from one model to another.')
-  for (const { count, ...pair } of fallbacks) out.value(wentOn, pair, count)
-  const refused = counter('modelgate_auth_failures_total', 'Requests refused for their key, by reason.')
-  for (const [reason, count] of authFailures) out.value(refused, { reason }, count)
-}
-
-function exposeRedis(out: Exposition, { reachable, replicas, roundTrips }: RedisGauges): void {
-  out.value(gauge('modelgate_redis_reachable', '1 while Redis answers and limits are shared.'), {}, reachable ? 1 : 0)
-  if (replicas !== undefined)
-    out.value(gauge('modelgate_limit_replicas', 'Replicas that share limits, as Redis last reported.'), {}, replicas)
-  out.value(counter('modelgate_redis_round_trips_total', 'Questions to Redis about limits.'), {}, roundTrips)
-}
-
-function exposeProcess(out: Exposition, gauges: Gauges): void {
+function exposeProcess(out: Exposition, configured: readonly Deployment[], gauges: Gauges): void {
   const { busy, idle } = gauges.upstreamConnections()
-  const connections = gauge('modelgate_upstream_connections', 'Open sockets to upstreams.')
-  out.value(connections, { state: 'busy' }, busy)
-  out.value(connections, { state: 'idle' }, idle)
-  const inCooldown = gauge('modelgate_deployment_cooldown', '1 for each deployment that is in cooldown after failures.')
-  // A wildcard's deployment has one cooldown for each model that was requested, but one series.
-  const byId = new Map(gauges.deploymentsInCooldown().map(one => [one.id, one]))
-  for (const { id, modelName } of byId.values()) out.value(inCooldown, { model: modelName, deployment: id }, 1)
-  out.value(
-    gauge('modelgate_database_reachable', '1 while the database answers.'),
-    {},
-    gauges.databaseReachable() ? 1 : 0,
-  )
+  out.value('modelgate_upstream_connections', { state: 'busy' }, busy)
+  out.value('modelgate_upstream_connections', { state: 'idle' }, idle)
+  exposeCooldowns(out, configured, gauges.cooldowns())
+  out.value('modelgate_database_reachable', {}, gauges.databaseReachable() ? 1 : 0)
   exposePriceLists(out, gauges)
   if (gauges.redis) exposeRedis(out, gauges.redis)
+  for (const { kind, id, name, model, leftRatio } of gauges.nearestBudgets?.() ?? [])
+    out.value('modelgate_budget_left_ratio', { kind, tenant: id, name, model: model ?? '' }, leftRatio)
   exposeClients(out, gauges.clientConnections())
   exposeLedger(out, gauges)
   if (gauges.exportedUsage) exposeExport(out, gauges.exportedUsage())
   if (gauges.cacheCounts) exposeCache(out, gauges.cacheCounts())
   if (gauges.bodyCounts) exposeBodies(out, gauges.bodyCounts())
   exposeOtlp(out, gauges.otlpCounts?.())
-  out.value(
-    counter('modelgate_log_lines_dropped_total', 'Log lines lost because the reader was too slow or the write failed.'),
-    {},
-    gauges.droppedLogLines(),
-  )
-  out.value(gauge('process_resident_memory_bytes', 'Resident memory of the process.'), {}, process.memoryUsage.rss())
-  const { user, system } = process.cpuUsage()
-  out.value(counter('process_cpu_seconds_total', 'User and system CPU time of the process.'), {}, (user + system) / 1e6)
+  if (gauges.reloads) exposeReloads(out, gauges.reloads())
+  out.value('modelgate_log_lines_dropped_total', {}, gauges.droppedLogLines())
+  exposeProcessFacts(out, gauges.process, gauges.loopDelay)
+}
+
+/** A wildcard's deployment has a cooldown for each model that was asked for, and one series: the gravest counts. */
+function exposeCooldowns(
+  out: Exposition,
+  configured: readonly Deployment[],
+  held: ReturnType<Gauges['cooldowns']>,
+): void {
+  for (const { id, modelName } of configured.slice(0, seriesMax))
+    out.value('modelgate_deployment_cooldown', { model: modelName, deployment: id }, held.get(id) ?? 0)
+}
+
+function exposeReloads(out: Exposition, { applied, refused, appliedAtMs }: ReloadCounts): void {
+  out.value('modelgate_config_reloads_total', { result: 'applied' }, applied)
+  out.value('modelgate_config_reloads_total', { result: 'refused' }, refused)
+  out.value('modelgate_config_applied_timestamp_seconds', {}, appliedAtMs / 1000)
+}
+
+function exposeRedis(out: Exposition, { reachable, replicas, roundTrips }: RedisGauges): void {
+  out.value('modelgate_redis_reachable', {}, reachable ? 1 : 0)
+  if (replicas !== undefined) out.value('modelgate_limit_replicas', {}, replicas)
+  out.value('modelgate_redis_round_trips_total', {}, roundTrips)
 }
 
 function exposePriceLists(out: Exposition, { priceLists, epochMs }: Gauges): void {
-  const age = gauge('modelgate_price_list_age_seconds', 'How old the prices of each list in force are.')
-  for (const { name, datedMs } of priceLists())
-    if (datedMs !== undefined) out.value(age, { list: name }, Math.max(Math.round((epochMs() - datedMs) / 1000), 0))
+  for (const { name: list, datedMs } of priceLists()) {
+    const ageS = datedMs === undefined ? undefined : Math.max(Math.round((epochMs() - datedMs) / 1000), 0)
+    if (ageS !== undefined) out.value('modelgate_price_list_age_seconds', { list }, ageS)
+  }
 }
 
 function exposeLedger(out: Exposition, { ledger, epochMs }: Gauges): void {
-  out.value(gauge('modelgate_ledger_healthy', '1 while the journal can be written.'), {}, ledger.healthy ? 1 : 0)
+  out.value('modelgate_ledger_healthy', {}, ledger.healthy ? 1 : 0)
   const { bytes, records, sinceMs } = ledger.backlog()
-  const waiting = [
-    ['bytes', 'Journal and memory that are not in the database yet, of earlier processes too.', bytes],
-    ['records', 'Records (a call has two) that are not in the database yet, of earlier processes too.', records],
-    ['seconds', 'Age of the oldest of them.', Math.max(epochMs() - sinceMs, 0) / 1000],
-  ] as const
-  for (const [unit, help, value] of waiting) out.value(gauge(`modelgate_ledger_waiting_${unit}`, help), {}, value)
-  out.value(
-    counter(
-      'modelgate_ledger_lost_records_total',
-      'Records that nothing could hold, or whose part of the journal is damaged or missing.',
-    ),
-    {},
-    ledger.lostRecords(),
-  )
-  out.value(
-    counter('modelgate_ledger_missing_segments_total', 'Segments of the journal removed before they were stored.'),
-    {},
-    ledger.missingSegments(),
-  )
+  out.value('modelgate_ledger_waiting_bytes', {}, bytes)
+  out.value('modelgate_ledger_waiting_records', {}, records)
+  out.value('modelgate_ledger_waiting_seconds', {}, Math.max(epochMs() - sinceMs, 0) / 1000)
+  out.value('modelgate_ledger_lost_records_total', {}, ledger.lostRecords())
+  out.value('modelgate_ledger_missing_segments_total', {}, ledger.missingSegments())
 }
 
 function exposeExport(out: Exposition, states: readonly OutboxState[]): void {
-  const waits = gauge('modelgate_usage_export_waiting_rows', 'Rows of the ledger that a destination has not got yet.')
-  const lost = counter('modelgate_usage_export_skipped_rows_total', 'Rows that are never sent, as too many waited.')
-  for (const { destination, waiting } of states) out.value(waits, { destination }, waiting)
-  const givenUp = counter(
-    'modelgate_usage_export_given_up_rows_total',
-    'Rows that came too late for a destination; the table `usage_given_up` has them.',
-  )
-  for (const { destination, skipped } of states) out.value(lost, { destination }, skipped)
-  for (const state of states) out.value(givenUp, { destination: state.destination }, state.givenUp)
+  for (const { destination, waiting } of states)
+    out.value('modelgate_usage_export_waiting_rows', { destination }, waiting)
+  for (const { destination, skipped } of states)
+    out.value('modelgate_usage_export_skipped_rows_total', { destination }, skipped)
+  for (const { destination, givenUp } of states)
+    out.value('modelgate_usage_export_given_up_rows_total', { destination }, givenUp)
 }
 
 function exposeClients(
   out: Exposition,
   { busy, idle, max, evicted, turnedAway }: ReturnType<Gauges['clientConnections']>,
 ): void {
-  const connections = gauge('modelgate_client_connections', 'Open sockets of clients.')
-  out.value(connections, { state: 'busy' }, busy)
-  out.value(connections, { state: 'idle' }, idle)
-  out.value(gauge('modelgate_client_connections_max', 'The limit of open sockets of clients.'), {}, max)
-  out.value(
-    counter(
-      'modelgate_client_connections_evicted_total',
-      'Sockets closed to free their places: idle, refused, stalled.',
-    ),
-    {},
-    evicted,
-  )
-  out.value(
-    counter('modelgate_client_connections_turned_away_total', 'New sockets refused because the limit was reached.'),
-    {},
-    turnedAway,
-  )
+  out.value('modelgate_client_connections', { state: 'busy' }, busy)
+  out.value('modelgate_client_connections', { state: 'idle' }, idle)
+  out.value('modelgate_client_connections_max', {}, max)
+  out.value('modelgate_client_connections_evicted_total', {}, evicted)
+  out.value('modelgate_client_connections_turned_away_total', {}, turnedAway)
 }

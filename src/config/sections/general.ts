@@ -58,6 +58,18 @@ const ownKeys = settingKeys('general', {
     description: 'true: who reads `/metrics` needs a key.',
     example: true,
   },
+  metrics_by: {
+    type: () => z.array(z.enum(['key', 'team', 'user', 'organization'])).min(1),
+    description: 'What has series of its own in `/metrics`, with its calls, tokens and spending.',
+    example: ['team'],
+  },
+  metrics_by_max: {
+    type: () => z.number().int().min(1).max(10_000),
+    default: 500,
+    description: 'How many of each kind of `metrics_by` have series of their own; further ones share `_other`.',
+    example: 500,
+    usedWith: { path: 'general_settings.metrics_by' },
+  },
   header_prefix: {
     type: () => z.string().regex(/^[a-z][a-z0-9-]{0,30}[a-z0-9]$/, 'lower-case letters, digits and dashes'),
     default: 'x-proxy',
@@ -116,6 +128,7 @@ export function gatewaySettingsOf(given: Values<typeof ownKeys>) {
   return {
     isStrict: general.strict_configuration,
     headerPrefix: general.header_prefix,
+    tenantMetrics: general.metrics_by ? { kinds: general.metrics_by, max: general.metrics_by_max } : null,
     metricsRequireKey: general.require_auth_for_metrics_endpoint,
     bodyBytesMax: Math.floor(general.max_request_size_mb * megabyte),
     bodyMemoryBytesMax: Math.floor(general.max_body_memory_mb * megabyte),

@@ -81,6 +81,18 @@ export class Cooldowns {
     this.#report = report
   }
 
+  /** Deployments by id that do not get all calls: 1 = in a cooldown, 0.5 = the next call is its probe. */
+  states(): Map<string, number> {
+    const found = new Map<string, number>()
+    for (const health of this.#health.values()) {
+      const availability = this.#availabilityOf(health)
+      if (availability === 'healthy') continue
+      const { deployment } = health
+      found.set(deployment.id, Math.max(found.get(deployment.id) ?? 0, availability === 'half-open' ? 0.5 : 1))
+    }
+    return found
+  }
+
   /** The deployments in cooldown now. */
   coolingDown(): Deployment[] {
     return [...this.#health.values()]
@@ -104,7 +116,11 @@ export class Cooldowns {
 
   availability(deployment: Deployment): Availability {
     const health = this.#find(deployment)
-    if (!health || health.cooldowns === 0) return 'healthy'
+    return health ? this.#availabilityOf(health) : 'healthy'
+  }
+
+  #availabilityOf(health: Health): Availability {
+    if (health.cooldowns === 0) return 'healthy'
     if (health.untilMs > this.#clock.monotonicMs()) return health.rateLimited ? 'rate-limited' : 'cooling'
     const { probe, nextProbeMs } = health
     return probe && !probe.settled && this.#clock.monotonicMs() < nextProbeMs ? 'cooling' : 'half-open'

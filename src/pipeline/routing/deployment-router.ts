@@ -77,6 +77,8 @@ export class Router {
   /** Deployments in cooldown, which get calls only where there are no others; `unwell`: also those behind theirs. */
   readonly coolingDown = (): Deployment[] => this.#cooldowns.coolingDown()
   readonly unwell = (): Deployment[] => this.#cooldowns.unwell()
+  /** See `Cooldowns.states`. */
+  readonly cooldownStates = (): ReadonlyMap<string, number> => this.#cooldowns.states()
 
   /** Another worker has begun it at one of these deployments, or at one of the models that one stands for. */
   noteCooldown(cooldown: SharedCooldown, deployments: readonly Deployment[]): void {

@@ -24,6 +24,13 @@ function seconds(ms: number): string {
 
 /** The error for a refusal; its headers are added to `into`. */
 export function limitRefusal(into: Record<string, string>, verdict: LimitRefusal): GatewayError {
+  const { kind, scope } = verdict
+  const error = errorOf(into, verdict)
+  error.limited = { kind, scope: scope.split(':', 1)[0]! }
+  return error
+}
+
+function errorOf(into: Record<string, string>, verdict: LimitRefusal): GatewayError {
   const { kind } = verdict
   if (kind === 'budget') return overBudget(into, verdict)
   if (kind !== 'parallel_requests') limitHeaders[kind](into, verdict.state)
