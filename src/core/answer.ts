@@ -1,4 +1,5 @@
 /** Answers to clients, and their bodies: texts, bytes and streams. */
+import type { Upgrade } from './message-socket.ts'
 import { utf8Bytes } from '../lib/text.ts'
 import { exactText } from '../lib/json/exact-json.ts'
 
@@ -10,6 +11,8 @@ export interface Answer {
   readonly body: AnswerBody
   /** Values of `set-cookie`, each in a line of its own. Absent = none. */
   readonly cookies?: readonly string[] | undefined
+  /** With status 101 and no body: what talks on. Absent = the connection stays one of HTTP. */
+  readonly upgrade?: Upgrade
 }
 
 /** The body of an answer, whole or as a stream; null = none. */

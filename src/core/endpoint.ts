@@ -324,6 +324,11 @@ export interface Endpoint {
   readonly errorBody?: (error: GatewayError, requestId?: string) => object
   /** The answer in the place of an error body, for pages of browsers. */
   readonly pageOfError?: (error: GatewayError, request: HttpRequest) => Answer
+  /**
+   * Answers a request for a WebSocket at these paths, by the rules of `auth`, with an `upgrade`; later than at once.
+   * Absent = there is none. May throw GatewayError.
+   */
+  upgrade?(request: HttpRequest, services: Services, caller: Caller): Promise<Answer>
   /** `caller` is undefined only for `auth: 'none'`. May throw GatewayError. */
   handle(request: HttpRequest, services: Services, caller: Caller | undefined): Answer | Promise<Answer>
 }

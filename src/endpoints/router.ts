@@ -5,6 +5,7 @@ import type { Answer } from '../core/answer.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Endpoint, Services } from '../core/endpoint.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
+import { asksForWebSocket } from '../lib/websocket-handshake.ts'
 import type { RequestPolicy } from '../core/policy.ts'
 import { clientRequestId } from '../core/request.ts'
 import type { HttpRequest, IncomingRequest, RequestHeaders } from '../core/request.ts'
@@ -78,7 +79,7 @@ function answer(door: RouterState, request: IncomingRequest): Answer | Promise<A
   const loading = found ? undefined : door.table.loadFor(path)
   if (loading) return afterLoading(loading, door, request, answer)
   if (method === 'OPTIONS') return options(door.parts, request, found?.value)
-  if (method === 'GET' && asksForWebSocket(request)) return upgradeRefused(request)
+  if (method === 'GET' && asksForWebSocket(request.headers)) return upgrade(door.parts, request, found)
   if (!found) return notFound(request, door.table)
   const endpoint = endpointFor(method, found.value)
   if (!endpoint) return otherMethod(request, found.value)
@@ -272,15 +273,34 @@ function notFound(request: HttpRequest, table: EndpointTable): Answer {
   return withCors(request, errorAnswer(new GatewayError('not-found', why), { request, body: dialectOfPath(request) }))
 }
 
-function asksForWebSocket({ headers }: HttpRequest): boolean {
-  return headers.has('upgrade') && /websocket/i.test(headers.get('upgrade')!)
+/** The endpoint that answers a WebSocket, under the rules of its path; made once for each. */
+const socketEndpoints = new WeakMap<Endpoint, Endpoint>()
+
+function socketEndpointOf(methods: Methods | undefined): Endpoint | undefined {
+  const endpoint = methods && [...methods.values()].find(one => one.upgrade)
+  if (!endpoint) return undefined
+  let made = socketEndpoints.get(endpoint)
+  if (!made) {
+    made = { ...endpoint, method: 'GET', handle: (...given) => endpoint.upgrade!(given[0], given[1], given[2]!) }
+    socketEndpoints.set(endpoint, made)
+  }
+  return made
+}
+
+type Found = ReturnType<EndpointTable['find']>
+
+function upgrade(parts: RequestRouterParts, request: IncomingRequest, found: Found): Answer | Promise<Answer> {
+  const endpoint = socketEndpointOf(found?.value)
+  if (!endpoint) return upgradeRefused(request)
+  request.params = found!.params
+  return admit(parts, endpoint, request)
 }
 
 /** At once: clients that try a WebSocket first (Codex) go on with HTTP when they read this status. */
 function upgradeRefused(request: HttpRequest): Answer {
   const error = new GatewayError(
     'upgrade-required',
-    'there are no WebSockets here; send the same request as POST over HTTP, with `stream` for events',
+    'there are no WebSockets at this path; send the same request as POST over HTTP, with `stream` for events',
   )
   return withCors(request, errorAnswer(error, { request, body: dialectOfPath(request) }))
 }

@@ -138,7 +138,7 @@ describe('a WebSocket', () => {
     'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
   }
 
-  for (const path of ['/v1/responses', '/v1/realtime', '/openai/v1/responses', '/no/such'])
+  for (const path of ['/v1/chat/completions', '/v1/realtime', '/openai/v1/embeddings', '/no/such'])
     test(`at ${path} is answered with 426 at once, without a key`, async () => {
       const url = new URL(gateway.url)
       const status = Promise.withResolvers<string>()

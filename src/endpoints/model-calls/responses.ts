@@ -27,6 +27,7 @@ import type { Compaction } from './responses/compaction.ts'
 import { readConversation } from './responses/conversation.ts'
 import { keepAnswer } from './responses/keep.ts'
 import type { KeptCall } from './responses/keep.ts'
+import { openResponsesSocket } from './responses/socket.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { exactText, parseExact } from '../../lib/json/exact-json.ts'
 import { schemaNames } from '../../core/dialects/exact-names.ts'
@@ -54,6 +55,7 @@ export const responsesCreate: Endpoint = {
     success: async () => (await answers()).responseOrEvents,
     callsModel: true,
   }),
+  upgrade: (request, services) => openResponsesSocket(request, services, responsesCreate),
   handle: (request, services, caller) => create(request, services, caller!),
 }
 

@@ -189,9 +189,16 @@ test('failures are in the dialect of the path', () => {
   expect(Object.keys(responses)).toEqual('200 400 401 403 404 408 413 415 422 429 500 502 503 default'.split(' '))
 })
 
-test('a key goes into five headers, and on paths of Gemini into the query too', () => {
+test('a key goes into six headers, and on paths of Gemini into the query too', () => {
   const schemes = (path: string) => document.paths[path]!.post!.security.flatMap(one => Object.keys(one))
-  expect(schemes('/v1/chat/completions')).toEqual(['bearer', 'xApiKey', 'apiKey', 'xGoogApiKey', 'xLitellmApiKey'])
+  expect(schemes('/v1/chat/completions')).toEqual([
+    'bearer',
+    'xApiKey',
+    'apiKey',
+    'xGoogApiKey',
+    'xLitellmApiKey',
+    'xProxyApiKey',
+  ])
   expect(schemes('/v1beta/models/{model}:generateContent')).toContain('keyParameter')
   expect(document.components.securitySchemes).toMatchObject({
     bearer: { type: 'http', scheme: 'bearer' },

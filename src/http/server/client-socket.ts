@@ -1,7 +1,7 @@
 /** What a connection does with its socket and its owner in every phase: pausing, deadlines, errors. */
 import type { Socket } from 'bun'
 import { TimerEntry } from '../../lib/timer-wheel.ts'
-import type { ConnectionOwner } from './connection-owner.ts'
+import type { ConnectionOwner, ServedConnection } from './connection-owner.ts'
 import type { DiscardingConnection } from './discard-pace.ts'
 
 /**
@@ -10,10 +10,10 @@ import type { DiscardingConnection } from './discard-pace.ts'
  */
 type Phase = 'head' | 'request' | 'discard' | 'closing' | 'closed'
 
-/** `Connection` = the class that extends it, which Bun keeps in the socket's `data`. */
-export abstract class ClientSocket<Connection> extends TimerEntry implements DiscardingConnection {
+/** What all phases of a `ClientConnection` share. */
+export abstract class ClientSocket extends TimerEntry implements DiscardingConnection {
   protected readonly owner: ConnectionOwner
-  protected readonly socket: Socket<Connection>
+  protected readonly socket: Socket<ServedConnection>
   protected phase: Phase = 'head'
   /**
    * `Clock.monotonicMs` since which the client has been in a phase that may be evicted. Without a valid key the time
@@ -26,7 +26,7 @@ export abstract class ClientSocket<Connection> extends TimerEntry implements Dis
   #readPaused = false
   #discardedBytes = 0
 
-  constructor(owner: ConnectionOwner, socket: Socket<Connection>) {
+  constructor(owner: ConnectionOwner, socket: Socket<ServedConnection>) {
     super()
     this.owner = owner
     this.socket = socket

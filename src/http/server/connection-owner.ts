@@ -1,6 +1,8 @@
 /** A connection and the server that owns it, as they see one another. */
+import type { Socket } from 'bun'
 import type { Answer } from '../../core/answer.ts'
 import type { GatewayError } from '../../core/errors.ts'
+import type { Upgrade } from '../../core/message-socket.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { TickTask } from '../../lib/end-of-tick.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
@@ -29,6 +31,17 @@ export interface OwnedConnection extends TickTask {
   close(): void
 }
 
+/** The same, as its socket sees it: Bun keeps it in the socket's `data`. */
+export interface ServedConnection extends OwnedConnection {
+  data(chunk: Buffer): void
+  /** The client has closed its sending side. */
+  ended(): void
+  /** The socket is closed, by either side. */
+  lost(): void
+  /** Sends what is queued; also called when the socket drains. */
+  flush(): void
+}
+
 /** The server, as a connection sees it: one owner for served clients, another for those beyond the limit. */
 export interface ConnectionOwner {
   readonly wheel: TimerWheel
@@ -44,6 +57,8 @@ export interface ConnectionOwner {
   /** Flushes at the end of this tick: a system call costs more than the bytes it carries. */
   flushSoon(connection: OwnedConnection): void
   closed(connection: OwnedConnection): void
+  /** HTTP has ended on the socket; `early` = what came behind its last request. */
+  upgrade(socket: Socket<ServedConnection>, upgrade: Upgrade, early: Buffer): void
   /** An error of this program while it answered: the connection is cut. */
   failed(connection: OwnedConnection, thrown: unknown): void
 }

@@ -3,6 +3,7 @@ import type { Socket } from 'bun'
 import { isAnswerStream } from '../../core/answer.ts'
 import type { Answer, AnswerStream } from '../../core/answer.ts'
 import { GatewayError } from '../../core/errors.ts'
+import type { Upgrade } from '../../core/message-socket.ts'
 import { BodyFraming } from './body-framing.ts'
 import type { BodyReceiver } from './body-framing.ts'
 import { BodyRate } from './body-rate.ts'
@@ -21,7 +22,7 @@ import {
   unpacedBytesMax,
 } from './client-limits.ts'
 import { ClientSocket } from './client-socket.ts'
-import type { ConnectionOwner, OwnedConnection } from './connection-owner.ts'
+import type { ConnectionOwner, ServedConnection } from './connection-owner.ts'
 import { HeadReader } from './head-reader.ts'
 import { answeredEarly, clientLeft, IncomingBody } from './incoming-body.ts'
 import type { BodySource } from './incoming-body.ts'
@@ -33,10 +34,7 @@ import { SendQueue } from './send-queue.ts'
 import { ServerRequest } from './server-request.ts'
 
 /** Belongs to one `ConnectionOwner`. `close` and `lost` may be called at any time and more than once. */
-export class ClientConnection
-  extends ClientSocket<ClientConnection>
-  implements OwnedConnection, BodySource, StreamConnection
-{
+export class ClientConnection extends ClientSocket implements ServedConnection, BodySource, StreamConnection {
   queued = false
   readonly #sendQueue = new SendQueue()
   readonly #receiveBuffer = new ReceiveBuffer()
@@ -63,7 +61,7 @@ export class ClientConnection
   /** The client has closed its sending side (half-close). */
   #halfClosed = false
 
-  constructor(owner: ConnectionOwner, socket: Socket<ClientConnection>) {
+  constructor(owner: ConnectionOwner, socket: Socket<ServedConnection>) {
     super(owner, socket)
     this.sinceMs = this.setDeadline(stallTimeoutMs)
   }
@@ -305,6 +303,7 @@ export class ClientConnection
 
   #answer(request: ServerRequest, answer: Answer): void {
     if (this.#request !== request || this.phase !== 'request') return cancelBody(answer.body)
+    if (answer.upgrade) return this.#upgrade(request, answer.upgrade)
     const { headers: head } = request
     const { body, status, headers, cookies } = answer
     const stream =
@@ -327,6 +326,14 @@ export class ClientConnection
     stream?.cancel()
     if (sendsBody && (typeof body === 'string' || body instanceof Uint8Array)) this.#sendQueue.add(body)
     this.#answered()
+  }
+
+  /** The socket has another owner from now on. */
+  #upgrade(request: ServerRequest, upgrade: Upgrade): void {
+    request.complete()
+    this.resume()
+    this.owner.upgrade(this.socket, upgrade, this.#receiveBuffer.join(noBytes))
+    this.lost()
   }
 
   // ---- what a stream calls
@@ -421,10 +428,7 @@ export class ClientConnection
     this.close()
   }
 
-  /**
-   * The system reports a socket writable when a third of its buffer is free, which takes a slow reader minutes: only a
-   * client that takes not even a byte is gone.
-   */
+  /** A socket is writable when a third of its buffer is free: only a client that takes not even a byte is gone. */
   #retryFlush(): void {
     this.flush()
     if (this.phase === 'closed') return
@@ -449,10 +453,7 @@ export class ClientConnection
     body.fail(new GatewayError('body-timeout', this.#rate.problem))
   }
 
-  /**
-   * Only bytes that the client takes move the deadline: more bytes in the queue are no sign of life. Where no key was
-   * needed, nothing moves it.
-   */
+  /** Only bytes that the client takes move the deadline; where no key was needed, nothing does. */
   #awaitClient(): void {
     if (this.#sendStalled && !(this.#sendQueue.madeProgress && this.authenticated)) return
     this.#sendStalled = true

@@ -2,16 +2,18 @@
 import type { Socket, SocketHandler, TCPSocketListener } from 'bun'
 import type { Answer } from '../../core/answer.ts'
 import type { GatewayError } from '../../core/errors.ts'
+import type { Upgrade } from '../../core/message-socket.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { atEndOfTick } from '../../lib/end-of-tick.ts'
 import type { TimerWheel } from '../../lib/timer-wheel.ts'
 import type { ServerRequest } from './server-request.ts'
 import { BodyMemory } from './body-memory.ts'
 import { ClientConnection } from './connection.ts'
-import type { ConnectionOwner, OwnedConnection } from './connection-owner.ts'
+import type { ConnectionOwner, OwnedConnection, ServedConnection } from './connection-owner.ts'
 import type { RefusedRequest } from './request-head.ts'
 import { DiscardPace } from './discard-pace.ts'
 import { ConnectionSlots } from './connection-slots.ts'
+import { UpgradedConnection } from './upgraded-connection.ts'
 
 /** Where the server listens, and who answers. There is no limit on how long `handle` may take. */
 export interface ServerOptions {
@@ -88,7 +90,7 @@ class Server implements HttpServer, ConnectionOwner {
   readonly bodies: BodyMemory
   readonly discards: DiscardPace
   readonly #options: ServerOptions
-  readonly #listener: TCPSocketListener<ClientConnection>
+  readonly #listener: TCPSocketListener<ServedConnection>
   readonly #slots: ConnectionSlots
   /** Connections beyond the limit, while they get their refusal, in the order of their arrival. */
   readonly #overflow = new Set<OwnedConnection>()
@@ -112,7 +114,7 @@ class Server implements HttpServer, ConnectionOwner {
     this.#overflowOwner = this.#turningAway()
     // SO_REUSEPORT, which the declaration of `listen` does not name yet.
     const address = { hostname, port, reusePort: sharesPort }
-    this.#listener = Bun.listen<ClientConnection>({ ...address, allowHalfOpen: true, socket: this.#handlers() })
+    this.#listener = Bun.listen<ServedConnection>({ ...address, allowHalfOpen: true, socket: this.#handlers() })
   }
 
   get url(): string {
@@ -154,6 +156,12 @@ class Server implements HttpServer, ConnectionOwner {
   closed(connection: OwnedConnection): void {
     this.#slots.connections.delete(connection)
     if (this.connections === 0) this.#stopped?.()
+  }
+
+  upgrade(socket: Socket<ServedConnection>, upgrade: Upgrade, early: Buffer): void {
+    const connection = new UpgradedConnection(this, socket, upgrade, early)
+    this.#slots.connections.add(connection)
+    socket.data = connection
   }
 
   failed(connection: OwnedConnection, thrown: unknown): void {
@@ -203,12 +211,13 @@ class Server implements HttpServer, ConnectionOwner {
         this.#overflow.delete(connection)
         this.closed(connection)
       },
+      upgrade: socket => void socket.terminate(),
       failed: (connection, thrown) => this.failed(connection, thrown),
     }
   }
 
   /** One set of handlers for all sockets: Bun keeps the connection itself in `socket.data`. */
-  #handlers(): SocketHandler<ClientConnection> {
+  #handlers(): SocketHandler<ServedConnection> {
     return {
       open: socket => this.#open(socket),
       data: (socket, chunk) => {
@@ -242,7 +251,7 @@ class Server implements HttpServer, ConnectionOwner {
     }
   }
 
-  #open(socket: Socket<ClientConnection>): void {
+  #open(socket: Socket<ServedConnection>): void {
     if (this.stopping) return void socket.terminate()
     const nowMs = this.clock.monotonicMs()
     if (this.#slots.reserve(nowMs)) return this.#admit(socket, this, this.#slots.connections)
@@ -255,7 +264,7 @@ class Server implements HttpServer, ConnectionOwner {
     this.#options.limit?.reached(this.clients())
   }
 
-  #admit(socket: Socket<ClientConnection>, owner: ConnectionOwner, connections: Set<OwnedConnection>): void {
+  #admit(socket: Socket<ServedConnection>, owner: ConnectionOwner, connections: Set<OwnedConnection>): void {
     socket.data = new ClientConnection(owner, socket)
     connections.add(socket.data)
     socket.setKeepAlive(true, tcpKeepAliveMs)

@@ -336,6 +336,8 @@ export class FakeConnection implements ConnectionOwner {
 
   refuse = refuse
 
+  upgrade(): void {}
+
   flushSoon(connection: ClientConnection): void {
     if (connection.queued) return
     connection.queued = true

@@ -111,7 +111,7 @@ function homeOf(body: JsonBody, caller: Caller, services: Services): string | un
 /**
  * An item that every upstream understands: without upstream ids; undefined for reasoning without its encrypted content.
  */
-function portable(item: Item): Item[] {
+export function portable(item: Item): Item[] {
   const { id, status: _, ...rest } = item
   if (item.type === 'reasoning') return item.encrypted_content == null ? [] : [{ id, ...rest }]
   if (item.type !== 'message' || !Array.isArray(item.content)) return [rest]
