@@ -17,6 +17,7 @@ export function coveragePage(
   lists: Readonly<Record<ListName, PriceList>>,
   merged: Merged,
   sources: readonly SourceList[],
+  litellm: string,
 ): string {
   const rows = [...lists['genai-prices']].map(([provider, models]) => rowOf(provider, models, lists.litellm, merged))
   const shown = rows.filter(row => row.priced.length + row.unknown.length > 0)
@@ -41,6 +42,12 @@ ${priced} of ${all} models have a price. Why the others have none is in \`script
 | provider | models | with a price | without |
 |---|---|---|---|
 ${table.join('\n')}
+
+## LiteLLM's whole list
+
+By \`npm run prices -- --coverage\` the same of the newest one.
+
+${litellm}
 
 ${names.join('\n')}`
 }

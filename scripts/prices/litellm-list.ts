@@ -7,13 +7,17 @@ import { flatTerms } from './flat.ts'
 import type { ListedFacts, ListedModel, PriceList } from './flat.ts'
 import { listedProviders } from './provider-names.ts'
 
-type Entry = Readonly<Record<string, unknown>>
+/** What the list has of one model. */
+export type LiteLLMEntry = Readonly<Record<string, unknown>>
+/** The list, by the key of its entries. */
+export type LiteLLMEntries = Readonly<Record<string, LiteLLMEntry>>
 
 /** Ways of calling that the gateway does not have. */
-const otherModes = /^(?:video_generation|realtime|evaluation|search|ocr|decisions|extraction|guardrail|vector_store)$/
+export const otherModes =
+  /^(?:video_generation|realtime|evaluation|search|ocr|decisions|extraction|guardrail|vector_store)$/
 
 /** Every model of a provider of ours that the gateway can call and the list has a price of. */
-export function readLiteLLMList(list: Readonly<Record<string, Entry>>): PriceList {
+export function readLiteLLMList(list: LiteLLMEntries): PriceList {
   const read: PriceList = new Map()
   for (const [key, entry] of Object.entries(list)) {
     const mode = String(entry.mode ?? '')
@@ -31,7 +35,7 @@ export function readLiteLLMList(list: Readonly<Record<string, Entry>>): PriceLis
   return read
 }
 
-function readEntry(entry: Entry, provider: string, name: string): ListedModel {
+function readEntry(entry: LiteLLMEntry, provider: string, name: string): ListedModel {
   const mode = listedModes[String(entry.mode ?? 'chat')] ?? 'chat'
   const groundsPrompts = (provider === 'gemini' || provider === 'vertex_ai') && name.startsWith('gemini')
   const read = readPriceKeys(entry, { mode, groundsPrompts })
@@ -46,7 +50,7 @@ function readEntry(entry: Entry, provider: string, name: string): ListedModel {
   return { prices, facts, ...(Object.keys(whole).length > 0 && { whole }) }
 }
 
-function factsOf(entry: Entry, mode: string): ListedFacts {
+function factsOf(entry: LiteLLMEntry, mode: string): ListedFacts {
   const flags = Object.entries(entry).filter(
     ([key, value]) => key.startsWith('supports_') && typeof value === 'boolean',
   )

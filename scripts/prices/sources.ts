@@ -8,6 +8,7 @@ import type { PriceList } from './flat.ts'
 import { readGenaiList } from './genai-list.ts'
 import type { GenaiProvider } from './genai-list.ts'
 import { readLiteLLMList } from './litellm-list.ts'
+import type { LiteLLMEntries } from './litellm-list.ts'
 import type { ListName } from './merge.ts'
 import { readModelPricesList } from './model-prices-list.ts'
 import type { Snapshot } from './model-prices-list.ts'
@@ -16,6 +17,8 @@ import type { Snapshot } from './model-prices-list.ts'
 export interface Sources {
   readonly lists: Readonly<Record<ListName, PriceList>>
   readonly sources: readonly SourceList[]
+  /** LiteLLM's list as it is. */
+  readonly entries: LiteLLMEntries
 }
 
 /** The file of each package that is read; all three have the MIT licence (see NOTICE). */
@@ -41,18 +44,29 @@ export function readSources(today: string, pinned: readonly SourceList[] = []): 
     const genai = unpacked('genai-prices')
     const snapshot = unpacked('model-prices')
     const litellm = unpacked('litellm')
+    const entries = JSON.parse(readFileSync(litellm.path, 'utf8')) as LiteLLMEntries
     const dated = JSON.parse(readFileSync(snapshot.path, 'utf8')) as Snapshot
     const python = output(['python3', join(import.meta.dirname, 'python-list.py'), genai.path])
     return {
       lists: {
         'genai-prices': readGenaiList(JSON.parse(python) as GenaiProvider[], today, dated.schedules.holidays.cn!.dates),
         'model-prices': readModelPricesList(dated, `${today}T00:00:00Z`),
-        litellm: readLiteLLMList(
-          JSON.parse(readFileSync(litellm.path, 'utf8')) as Parameters<typeof readLiteLLMList>[0],
-        ),
+        litellm: readLiteLLMList(entries),
       },
       sources: [genai.source, snapshot.source, litellm.source],
+      entries,
     }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** LiteLLM's newest list alone. */
+export function readNewestEntries(): { readonly entries: LiteLLMEntries; readonly source: SourceList } {
+  const folder = mkdtempSync(join(tmpdir(), 'modelgate-prices-'))
+  try {
+    const { path, source } = unpackedList('litellm', folder, undefined)
+    return { entries: JSON.parse(readFileSync(path, 'utf8')) as LiteLLMEntries, source }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

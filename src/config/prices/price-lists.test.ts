@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import decisionList from '../../../scripts/prices/decisions.json'
 import type { ComparedLists } from '../../../scripts/prices/compared.ts'
+import { coverageOf } from '../../../scripts/prices/litellm-coverage.ts'
 import type { Decision } from '../../../scripts/prices/merge.ts'
 import compared from '../../../tests/data/price-lists.json'
 import { builtInList, builtInModels } from './price-list.ts'
@@ -86,6 +87,60 @@ test('nearly all of the most used models have a price, and the page says which',
   expect(page).toContain(`${priced.length} of ${models.length} models have a price`)
   expect(models.length).toBeGreaterThan(500)
   expect(priced.length / models.length).toBeGreaterThan(250 / 279)
+})
+
+test('every entry of a list is counted once, with the reason why it has no price', () => {
+  const priced = { input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 }
+  const openai = { litellm_provider: 'openai', mode: 'chat', ...priced }
+  const { providers, others } = coverageOf(
+    {
+      sample_spec: { litellm_provider: 'one of ...' },
+      'gpt-4o': openai,
+      'openai/gpt-next': openai,
+      'gpt-wrong': openai,
+      'gpt-free': { litellm_provider: 'openai', mode: 'chat' },
+      'sora-9': { ...openai, mode: 'video_generation' },
+      'hd/1024-x-1024/dall-e-9': openai,
+      'house/model': { litellm_provider: 'house', ...priced },
+      category: priced,
+    },
+    (_, name) => (name === 'gpt-4o' ? true : name === 'gpt-wrong' ? false : undefined),
+  )
+  expect(providers).toEqual([
+    {
+      provider: 'openai',
+      entries: 6,
+      priced: 1,
+      without: {
+        part: ['hd/1024-x-1024/dall-e-9'],
+        mode: ['sora-9'],
+        free: ['gpt-free'],
+        decided: ['gpt-wrong'],
+        newer: ['gpt-next'],
+      },
+    },
+  ])
+  expect([...others]).toEqual([
+    ['house', 1],
+    ['without a provider', 1],
+  ])
+})
+
+test('the page has the coverage of the whole list, whose rows add up, and nearly all of it has a price', () => {
+  const page = readFileSync('docs/priced-models.md', 'utf8')
+  const start = page.indexOf("## LiteLLM's whole list")
+  const rows = [...page.slice(start).matchAll(/^\| ([\w ]+) \|((?: \d+ \|){7})$/gm)].map(([, name, cells]) => ({
+    name,
+    counts: cells!.split('|').slice(0, -1).map(Number),
+  }))
+  const all = rows.pop()!
+  expect([all.name, rows.length]).toEqual(['all', expect.any(Number)])
+  for (const [at, sum] of all.counts.entries())
+    expect(rows.reduce((total, one) => total + one.counts[at]!, 0)).toBe(sum)
+  const [entries, known, ...reasons] = all.counts as [number, number, ...number[]]
+  expect(entries).toBe(known + reasons.reduce((total, one) => total + one, 0))
+  // What the list has a price of and we do not: decided, and newer.
+  expect((reasons[3]! + reasons[4]!) / entries).toBeLessThan(0.01)
 })
 
 test('every decision is about a model of the list, and says why', () => {
