@@ -146,7 +146,7 @@ const lazyGroups: readonly LazyGroup[] = [
     load: async () => (await import('./lazy/sign-in.ts')).endpoints,
   },
   {
-    segments: ['mcp'],
+    segments: ['mcp', 'mcp-rest'],
     load: async () => (await import('./lazy/tools.ts')).endpoints,
   },
 ]

@@ -1,7 +1,7 @@
 /** Requests for `api-document.test.ts`: tools. */
 import type { Ask } from './api-document-models.ts'
 
-/** At a gateway with the tool server `tools`, whose address takes no connections. */
+/** At a gateway with the tool server `tools` of `startToolServer`. */
 export async function askTools(ask: Ask): Promise<void> {
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
   const modern = { ...headers, 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' }
@@ -16,4 +16,12 @@ export async function askTools(ask: Ask): Promise<void> {
     await ask('POST', path, { ...place, headers, body: { jsonrpc: '2.0', id: 1, method: 'ping' } })
     await ask('DELETE', path, { ...place, status: 204 })
   }
+  await ask('GET', '/mcp-rest/tools/list')
+  await ask('GET', '/mcp-rest/tools/list', { query: 'server_id=none', status: 403 })
+  await ask('GET', '/v1/mcp/tools', { query: 'server_id=tools' })
+  const call = (name: string, status = 200) =>
+    ask('POST', '/mcp-rest/tools/call', { body: { name, arguments: { text: 'x' } }, status })
+  await call('tools-echo')
+  await call('tools-fail')
+  await call('none-echo', 403)
 }

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ApiDocumentCheck } from '../support/api-document.ts'
 import type { ApiDocument, Step } from '../support/api-document.ts'
 import { askModelsByApi } from './api-document-models.ts'
+import { startToolServer } from '../support/tool-server.ts'
+import type { ToolTestServer } from '../support/tool-server.ts'
 import { askTools } from './api-document-tools.ts'
 import { masterKey, startGateway } from './harness.ts'
 import { signInAndOut } from './sign-in-steps.ts'
@@ -15,7 +17,7 @@ type Json = Record<string, unknown>
 /** Answers are kept for those who ask for it: nothing here does. */
 const switchedOn = `litellm_settings: { cache: true, cache_params: { mode: default_off } }
 general_settings: { managed_settings: { permissions: { deny: [WebFetch] } } }`
-const config = (batches: string) => `
+const config = (batches: string, tools: string) => `
 model_list:
   - model_name: chat-model
     proxy_params:
@@ -46,7 +48,7 @@ model_list:
   - model_name: batch-model
     proxy_params: { model: openai/sim-batch, api_base: "${batches}/v1", api_key: k }
 mcp_servers:
-  tools: { url: "http://127.0.0.1:1/mcp" }
+  tools: { url: "${tools}" }
 router_settings: { num_retries: 0 }
 `
 
@@ -115,12 +117,14 @@ const weather = {
 describe('the API document and the gateway that serves it', () => {
   let gateway: Gateway
   let upstream: ReturnType<typeof startBatchUpstream>
+  let toolServer: ToolTestServer
   let check: ApiDocumentCheck
 
   beforeAll(async () => {
     upstream = startBatchUpstream()
+    toolServer = startToolServer({ generation: 'stateless' })
     gateway = await startGateway({
-      config: `${config(upstream.url.href.replace(/\/$/, ''))}\n${switchedOn}`,
+      config: `${config(upstream.url.href.replace(/\/$/, ''), toolServer.url)}\n${switchedOn}`,
       // A mail that nothing takes is sent all the same.
       environment: {
         SMTP_HOST: '127.0.0.1',
@@ -134,6 +138,7 @@ describe('the API document and the gateway that serves it', () => {
   afterAll(async () => {
     await gateway?.stop()
     await upstream?.stop(true)
+    await toolServer?.stop()
   })
 
   const send = ({ method, path }: Step, asking: Asking = {}) => {

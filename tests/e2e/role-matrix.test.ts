@@ -32,7 +32,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     listModelInfoPages getModel countTokens
     getDevicePage decideDevice getManagedSettings relayMetrics relayLogs relayTraces
     listSupportedCompatParams listSupportedOpenaiParams transformRequest
-     mcp endMcpSession
+    mcp endMcpSession listTools callTool
     getOverview deriveKey getKey getKeys listKeys listKeyAliases getKeyHealth explainKeyLimits getTeam listTeams listTeamPages listAvailableTeams getTeamPermissions
     getUser getUserAlone listUsers listUserRoles getOrganization listOrganizations listOrganizationPages
     listSpendLogs listSpendLogPages countSpendLogs followSpendLogs getCallBodies deleteCallBodies deleteAllCallBodies listKeySpend listUserSpend listTagSpend listGlobalTagSpend listTagNames listGlobalKeySpend

@@ -62,7 +62,8 @@ function permissionsOf(caller: Caller): Permissions {
   return { granting: said([organization, team, user, key]), narrowing: said(derived) }
 }
 
-const namesServers = ({ mcp_servers: servers = [], mcp_access_groups: groups = [] }: ToolPermission): boolean =>
+/** The list says which servers may be used; else it says nothing of servers. */
+export const namesServers = ({ mcp_servers: servers = [], mcp_access_groups: groups = [] }: ToolPermission): boolean =>
   servers.length + groups.length > 0
 
 /**

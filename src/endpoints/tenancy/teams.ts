@@ -21,7 +21,7 @@ import { unlimited } from '../../core/tenancy/tenancy.ts'
 import { teamActions } from '../../core/tenancy/actions.ts'
 import { teamFields } from '../../core/tenancy/field-tables.ts'
 import type { Team } from '../../core/tenancy/tenancy.ts'
-import type { TenancyTransaction, TenantFilter } from '../../core/tenancy/tenancy-store.ts'
+import type { TenancyReader, TenancyTransaction, TenantFilter } from '../../core/tenancy/tenancy-store.ts'
 import { allowedOfTeam, isAboveTeam, maySchema } from './common/allowed-actions.ts'
 import { blockingEndpoints } from './common/blocking-endpoints.ts'
 import { spendingStateFields, spendingStateOf } from './common/budget-states.ts'
@@ -44,6 +44,7 @@ import {
   allowFields,
   checkGivenTags,
   checkMetadata,
+  checkToolGrants,
   checkOrganization,
   userForMembership,
   visibleTeam,
@@ -112,6 +113,7 @@ const teamNew = withBody(teamBody, {
       const record = checkedSpending(newTeam(id ?? randomUUIDv7(), fields, services.current.settings.newTeams))
       if (!isAdministrator(caller)) {
         checkMetadata(fields.metadata)
+        checkToolGrants(record.objectPermission, [await organizationOf(tx, record)])
         await checkGivenTags(tx, { teamId: record.id, organizationId: record.organizationId }, record.tags)
       }
       const made = await tx.insert('team', record)
@@ -134,6 +136,9 @@ const teamNew = withBody(teamBody, {
     return teamRow(services, team)
   },
 })
+
+const organizationOf = async (tx: TenancyReader, { organizationId }: Pick<Team, 'organizationId'>) =>
+  organizationId === null ? undefined : tx.find('organization', organizationId)
 
 /** Runs a change of a team that the caller administers; resolves with its row. */
 async function changeTeam(
@@ -165,6 +170,11 @@ const teamUpdate = withBody(teamUpdateBody, {
       if (changes.organizationId !== undefined && changes.organizationId !== before.organizationId)
         await checkOrganization(tx, context.caller, changes.organizationId)
       checkedSpending({ ...before, ...changes }, before)
+      if (!isAdministrator(context.caller)) {
+        const after = { ...before, ...changes }
+        if (changes.objectPermission !== undefined || changes.organizationId !== undefined)
+          checkToolGrants(after.objectPermission, [await organizationOf(tx, after)])
+      }
       if (changes.tags && !isAdministrator(context.caller)) {
         const { organizationId } = { ...before, ...changes }
         const newTags = changes.tags.filter(one => !before.tags.includes(one))

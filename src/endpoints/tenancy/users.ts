@@ -45,6 +45,7 @@ import {
   administeredTeam,
   allowFields,
   checkMetadata,
+  checkToolGrants,
   checkNoAdministrator,
   findUser,
   sharesGroup,
@@ -131,6 +132,7 @@ function checkMaker(caller: Caller, body: z.infer<ReturnType<typeof userBody>>):
   if (body.user_role?.startsWith('proxy_admin')) throw forbidden('only administrators make administrators', 'user_role')
   if (body.models != null && body.models.join() !== teamModelsOnly.join())
     throw forbidden('only administrators give users models of their own: give them to a team', 'models')
+  checkToolGrants(body.object_permission, [])
   checkMetadata(body.metadata)
   const restriction = body.auto_create_key ? restrictionOf(caller.key) : undefined
   if (restriction) throw forbidden(`this key has a restriction of its own (${restriction}), so that it makes no keys`)

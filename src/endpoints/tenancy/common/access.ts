@@ -1,4 +1,6 @@
 /** Teams, organizations and users as a caller may see and change them, read within the transaction of a change. */
+import { namesServers } from '../../../access/tools/tool-rights.ts'
+import type { ToolPermission } from '../../../core/tenancy/tool-permission.ts'
 import { randomUUIDv7 } from 'bun'
 import { reservedName, restrictionOf } from '../../../access/key-grants.ts'
 import { limitsCalls } from '../../../access/limits/named-owners.ts'
@@ -52,6 +54,23 @@ export function allowFields(sent: object, allowed: ReadonlySet<string>, who: str
 export function checkMetadata(metadata: Readonly<Record<string, unknown>> | null | undefined): void {
   const reserved = reservedName(metadata ?? {})
   if (reserved) throw forbidden(`only administrators may write \`metadata.${reserved.slice(0, 100)}\``, 'metadata')
+}
+
+/**
+ * Who is no administrator narrows which tools may be used, and grants none: tool servers are named only where a wider
+ * object names some, within which the list then stays. Throws 403.
+ */
+export function checkToolGrants(
+  given: ToolPermission | null | undefined,
+  wider: readonly (Pick<Team, 'objectPermission'> | undefined)[],
+): void {
+  if (!given || !namesServers(given)) return
+  if (wider.some(one => one?.objectPermission && namesServers(one.objectPermission))) return
+  throw forbidden(
+    'only administrators grant tool servers: name some on the team or the organization first, or narrow by ' +
+      '`mcp_tool_permissions` and `blocked_tools`',
+    'object_permission',
+  )
 }
 
 /**

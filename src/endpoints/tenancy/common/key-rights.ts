@@ -10,7 +10,7 @@ import type { KeyChanges, KeyRecord } from '../../../core/tenancy/keys.ts'
 import type { NameOwner, Team } from '../../../core/tenancy/tenancy.ts'
 import type { NewKey, TenancyReader, TenancyTransaction } from '../../../core/tenancy/tenancy-store.ts'
 import { absent, checkedSpending, forbidden } from '../../common/answers.ts'
-import { checkGivenTags, checkMetadata } from './access.ts'
+import { checkGivenTags, checkMetadata, checkToolGrants } from './access.ts'
 
 /** What is asked about rights: of the transaction of a change, or of what is stored where nothing is changed. */
 export type RightsReader = Pick<TenancyTransaction, 'find' | 'memberships' | 'nowMs'>
@@ -55,6 +55,7 @@ export async function grantedKey(tx: RightsReader, caller: Caller, requestedKey:
   const team = await teamOf(tx, requestedKey)
   if (requestedKey.teamId !== null && !team) throw absent('team', 'team_id')
   await checkGivenTags(tx, ownerOfNames(requestedKey, team), tagsOfKey(requestedKey))
+  await checkTools(tx, requestedKey, team)
   if (team && administersTeam(caller, team)) return withOwner(tx, caller, requestedKey, team)
   if (requestedKey.userId !== null && requestedKey.userId !== caller.user!.id)
     throw forbidden('you may only make keys for yourself', 'user_id')
@@ -137,6 +138,16 @@ function checkBudget(budgetId: string | null): void {
   if (budgetId !== null) throw forbidden('only administrators assign named budgets', 'budget_id')
 }
 
+/** Throws 403 for tool servers that no wider object names. */
+async function checkTools(tx: RightsReader, key: NewKey | KeyRecord, team: Team | undefined): Promise<void> {
+  const { objectPermission, userId } = key
+  if (objectPermission === null) return
+  const { organizationId } = ownerOfNames(key, team)
+  const organization = organizationId === null ? undefined : await tx.find('organization', organizationId)
+  const user = userId === null ? undefined : await tx.find('user', userId)
+  checkToolGrants(objectPermission, [team, organization, user])
+}
+
 /** What is stored takes the operator's disk, and may be read by the admins of the team. */
 function checkStorage(storesBodies: boolean | null): void {
   if (storesBodies)
@@ -176,6 +187,7 @@ export async function checkKeyChange(
   const formerTags = tagsOfKey(before)
   const newTags = tagsOfKey(after).filter(one => !formerTags.includes(one))
   await checkGivenTags(tx, ownerOfNames(after, to), newTags)
+  if (changes.objectPermission !== undefined) await checkTools(tx, after, to)
   const isOthers = after.userId !== null && after.userId !== caller.user!.id
   if (isOthers && isTaken) await checkOthersKey(tx, after)
   const isTeamAdmin = from !== undefined && administersTeam(caller, from)
