@@ -4,6 +4,10 @@ import { chatOrCursor } from '../../formats/openai/cursor.ts'
 import { chatTable } from '../../formats/openai/chat/fields.ts'
 import { openaiChat } from '../../formats/openai/chat/index.ts'
 import { named } from '../openapi/schema.ts'
+import { runChat } from './tool-loop/chat-answer.ts'
+import { prepareChatRun } from './tool-loop/chat-turns.ts'
+import type { ChatRun } from './tool-loop/chat-turns.ts'
+import { mentionsTools } from './tool-loop/tool-runner.ts'
 
 /**
  * OpenAI API reference, "Create chat completion". The deployment in the path overrides the body's model. Bodies with
@@ -30,11 +34,18 @@ export const chatCompletions: Endpoint = {
     success: async () => (await import('./answers/chat.ts')).chatSuccess,
     callsModel: true,
   },
-  handle: (request, services, caller) =>
-    services.callModel(request, caller!, {
+  async handle(request, services, caller) {
+    let run: ChatRun | undefined
+    const answer = await services.callModel(request, caller!, {
       format: openaiChat,
       formatOf: chatOrCursor,
       route: '/v1/chat/completions',
       model: request.params.model,
-    }),
+      prepare(call) {
+        if (call.format !== openaiChat || !mentionsTools(call.body!)) return
+        return prepareChatRun(call, { request, services }).then(prepared => void (run = prepared))
+      },
+    })
+    return run ? runChat(answer, run) : answer
+  },
 }

@@ -9,6 +9,10 @@ import { anthropicCountTokens, anthropicErrorBody, anthropicMessages } from '../
 import { countTable, messagesTable } from '../../formats/anthropic/fields.ts'
 import { manageContext, withContext } from './messages/context.ts'
 import type { ManagedContext } from './messages/context.ts'
+import { runMessages } from './tool-loop/messages-answer.ts'
+import { prepareMessagesRun } from './tool-loop/messages-turns.ts'
+import type { MessagesRun } from './tool-loop/messages-turns.ts'
+import { mentionsTools } from './tool-loop/tool-runner.ts'
 
 const answers = () => import('./answers/messages.ts')
 const query: EndpointDoc['query'] = {
@@ -46,15 +50,21 @@ export const messages: Endpoint = {
 
 async function create(request: HttpRequest, services: Services, caller: Caller): Promise<Answer> {
   let context: ManagedContext | undefined
+  let run: MessagesRun | undefined
   const answer = await services.callModel(request, caller, {
     format: anthropicMessages,
     route: '/v1/messages',
     prepare(call) {
       const managing = manageContext(call, { request, services })
-      if (managing) return managing.then(found => void (context = found))
+      if (!mentionsTools(call.body!)) return managing?.then(found => void (context = found))
+      return Promise.resolve(managing).then(async found => {
+        context = found
+        run = await prepareMessagesRun(call, { request, services })
+      })
     },
   })
-  return context ? withContext(answer, context) : answer
+  const whole = run ? await runMessages(answer, run) : answer
+  return context ? withContext(whole, context) : whole
 }
 
 /**

@@ -28,6 +28,9 @@ import { readConversation } from './responses/conversation.ts'
 import { keepAnswer } from './responses/keep.ts'
 import type { KeptCall } from './responses/keep.ts'
 import { openResponsesSocket } from './responses/socket.ts'
+import { runResponses } from './tool-loop/responses-answer.ts'
+import { prepareResponsesRun } from './tool-loop/responses-turns.ts'
+import type { ResponsesRun } from './tool-loop/responses-turns.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { exactText, parseExact } from '../../lib/json/exact-json.ts'
 import { schemaNames } from '../../core/dialects/exact-names.ts'
@@ -62,6 +65,7 @@ export const responsesCreate: Endpoint = {
 function create(request: HttpRequest, services: Services, caller: Caller): Promise<Answer> {
   let kept: KeptCall | undefined
   let compaction: Compaction | undefined
+  let run: ResponsesRun | undefined
   let sent: JsonBody
   const answer = services.callModel(request, caller, {
     format: openaiResponses,
@@ -70,11 +74,13 @@ function create(request: HttpRequest, services: Services, caller: Caller): Promi
       sent = call.body!
       kept = await readKept(call, request, services)
       compaction = await prepareCompaction(call, { request, services })
+      run = await prepareResponsesRun(call, { request, services })
     },
     detach: (call, run) => (kept?.background ? startBackground({ services, call, body: sent, kept, run }) : undefined),
   })
   return answer.then(async made => {
-    const compacted = compaction ? withItem(made, compaction) : made
+    const whole = run ? await runResponses(made, run) : made
+    const compacted = compaction ? withItem(whole, compaction) : whole
     const stored = kept && !kept.background ? await keepAnswer(compacted, kept, services) : compacted
     return compaction?.kind === 'asked' && compaction.stream ? asStream(stored) : stored
   })

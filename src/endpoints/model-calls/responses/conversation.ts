@@ -114,6 +114,8 @@ function homeOf(body: JsonBody, caller: Caller, services: Services): string | un
 export function portable(item: Item): Item[] {
   const { id, status: _, ...rest } = item
   if (item.type === 'reasoning') return item.encrypted_content == null ? [] : [{ id, ...rest }]
+  // The answer to it names it.
+  if (item.type === 'mcp_approval_request') return [{ id, ...rest }]
   if (item.type !== 'message' || !Array.isArray(item.content)) return [rest]
   return [{ ...rest, content: (item.content as Item[]).map(portablePart) }]
 }

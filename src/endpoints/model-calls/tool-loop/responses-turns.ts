@@ -1,0 +1,192 @@
+/** Responses with tools that the gateway runs: turns of the model and calls of its tools, as one answer. */
+import type { Answer } from '../../../core/answer.ts'
+import type { CallInAdmission } from '../../../core/call.ts'
+import type { Services } from '../../../core/endpoint.ts'
+import { schemaNames } from '../../../core/dialects/exact-names.ts'
+import { GatewayError } from '../../../core/errors.ts'
+import { readJsonBody } from '../../../core/request.ts'
+import type { HttpRequest } from '../../../core/request.ts'
+import { itemsOf } from '../../../formats/openai/responses/decode.ts'
+import { openaiResponses } from '../../../formats/openai/responses/index.ts'
+import { exactObject, exactText } from '../../../lib/json/exact-json.ts'
+import { isObject } from '../../../lib/json/json-values.ts'
+import type { Json } from '../../../lib/json/json-values.ts'
+import { byOfferedName, ownEntries, serversOf } from './requested-tools.ts'
+import type { FoundTool, RequestedServer } from './requested-tools.ts'
+import {
+  begunCall,
+  endedCall,
+  exchangeOf,
+  functionOf,
+  listItem,
+  modelInput,
+  approvalRequest,
+} from './responses-items.ts'
+import { usageOf } from './run-answer.ts'
+import { mentionsTools, runnerFor, turnsMax } from './tool-runner.ts'
+import type { AskedCall, ToolRunner } from './tool-runner.ts'
+import { askAgain, beginningOf } from './turn-requests.ts'
+import type { RunBeginning } from './turn-requests.ts'
+
+/** A run under way: what every turn needs. */
+export interface ResponsesRun {
+  readonly beginning: RunBeginning
+  /** The body as the model is sent it; `input` grows with each turn. */
+  readonly body: Json
+  readonly found: ReadonlyMap<string, FoundTool>
+  readonly runner: ToolRunner
+  /** Of the call of the present turn. */
+  callId: string
+  turns: number
+  /** Items of the answer that are not of the present turn, in their order. */
+  readonly items: Json[]
+  /** The client's own tools, which the answer repeats. */
+  readonly shown: { readonly tools: unknown; readonly toolChoice: unknown }
+}
+
+/**
+ * Where the request has tools of this gateway, the body is given functions in their place, and what was approved is
+ * run; undefined = there is nothing for the gateway to run. Throws where an entry offers no tool.
+ */
+export async function prepareResponsesRun(
+  call: CallInAdmission,
+  { request, services }: { readonly request: HttpRequest; readonly services: Services },
+): Promise<ResponsesRun | undefined> {
+  const sent = call.body!
+  if (!mentionsTools(sent)) return undefined
+  const entries = ownEntries(sent.get('tools'))
+  if (entries.length === 0) return undefined
+  if (sent.get('background') === true)
+    throw new GatewayError('invalid-request', 'tools of the gateway are not run in the background; leave it out', {
+      param: 'background',
+    })
+  const { tools } = services
+  const servers = await serversOf(entries, { tools, caller: call.caller, request })
+  const body = exactObject(Buffer.from(sent.bytes).toString('utf8'), schemaNames) ?? sent.parse()
+  const run = begin(call, { body, servers, request, services })
+  const labels = new Set(servers.map(({ label }) => label))
+  const input = modelInput(itemsOf(body.input), label => labels.has(String(label)))
+  if (input) body.input = input.approved.length > 0 ? await withApproved(run, input) : input.items
+  run.items.unshift(...servers.map(listItem))
+  call.body = readJsonBody(Buffer.from(exactText(body)))
+  return run
+}
+
+interface RunParts {
+  readonly body: Json
+  readonly servers: readonly RequestedServer[]
+  readonly request: HttpRequest
+  readonly services: Services
+}
+
+function begin(call: CallInAdmission, { body, servers, request, services }: RunParts): ResponsesRun {
+  const given = (body.tools as unknown[]).filter(isObject)
+  const own = new Set(ownEntries(given).map(({ entry }) => entry))
+  const kept = given.filter(tool => !own.has(tool))
+  const found = byOfferedName(servers, new Set(kept.map(({ name }) => String(name))))
+  const shown = { tools: body.tools, toolChoice: body.tool_choice ?? 'auto' }
+  body.tools = [...kept, ...[...found.values()].map(functionOf)]
+  chooseTool(body, servers)
+  const callsMax = typeof body.max_tool_calls === 'number' ? body.max_tool_calls : undefined
+  delete body.max_tool_calls
+  return {
+    beginning: beginningOf(call, { request, services, format: openaiResponses, route: '/v1/responses' }),
+    body,
+    found,
+    runner: runnerFor(call, { request, services }, callsMax),
+    callId: call.id,
+    turns: 1,
+    items: [],
+    shown,
+  }
+}
+
+/** A choice of a server, or of one of its tools, in the words of functions. */
+function chooseTool(body: Json, servers: readonly RequestedServer[]): void {
+  const choice = body.tool_choice
+  if (!isObject(choice) || choice.type !== 'mcp') return
+  const server = servers.find(({ label }) => label === choice.server_label)
+  if (!server) return
+  const tool = server.tools.find(({ name, offeredName }) => [name, offeredName].includes(String(choice.name)))
+  body.tool_choice = tool ? { type: 'function', name: tool.offeredName } : 'required'
+}
+
+async function withApproved(run: ResponsesRun, input: NonNullable<ReturnType<typeof modelInput>>): Promise<Json[]> {
+  const items = [...input.items]
+  const asked = input.approved.map(({ name, arguments: given, requestId }): AskedCall => {
+    const found = run.found.get(name)
+    if (!found)
+      throw new GatewayError('invalid-request', `the tool '${name}' was approved, and is not offered any more`, {
+        param: 'input',
+      })
+    return { id: requestId, found, arguments: given }
+  })
+  const { callId: parentCallId, beginning } = run
+  const ended = await run.runner.run(asked, { parentCallId, sessionId: beginning.sessionId })
+  for (const [at, one] of [...ended.entries()].reverse()) {
+    const approved = input.approved[at]!
+    items.splice(
+      approved.at,
+      0,
+      ...exchangeOf(`call_${approved.requestId}`, approved.name, approved.arguments, one.output),
+    )
+    run.items.unshift(endedCall(begunCall(one.asked.found), one, approved.requestId))
+  }
+  return items
+}
+
+/** The call of a function in a turn, if it is one of the gateway's. */
+export function askedIn(run: ResponsesRun, item: Json): AskedCall | undefined {
+  const found = item.type === 'function_call' ? run.found.get(String(item.name)) : undefined
+  return found && { id: String(item.call_id), found, arguments: String(item.arguments ?? '') }
+}
+
+/** Whether the gateway runs it now; false = a person has to agree first. */
+export const isRunNow = ({ found: { server, tool } }: AskedCall): boolean => !server.needsApproval(tool)
+
+/**
+ * Runs what a turn has asked for, and asks the model again; undefined = the run is over: it has asked for nothing, or
+ * for something that the client has to answer.
+ */
+export async function nextTurn(
+  run: ResponsesRun,
+  output: readonly Json[],
+  ended: (item: Json, call: AskedCall) => Json = item => item,
+): Promise<Answer | undefined> {
+  const asked = output.map(item => askedIn(run, item))
+  const calls = asked.filter((one): one is AskedCall => one !== undefined && isRunNow(one))
+  const { callId: parentCallId, beginning } = run
+  const results = await run.runner.run(calls, { parentCallId, sessionId: beginning.sessionId })
+  for (const [at, item] of output.entries()) {
+    const call = asked[at]
+    const result = results.find(one => one.asked === call)
+    if (!call) run.items.push(item)
+    else if (result) run.items.push(ended(endedCall(begunCall(call.found), result), call))
+    else run.items.push(ended(approvalRequest(call.found, call.arguments), call))
+  }
+  const isLeftToClient = output.some(
+    (item, at) => item.type === 'function_call' && !results.some(one => one.asked === asked[at]),
+  )
+  if (calls.length === 0 || isLeftToClient || beginning.request.left) return undefined
+  const outputs = results.map(
+    ({ asked: { id }, output: text }): Json => ({ type: 'function_call_output', call_id: id, output: text }),
+  )
+  run.body.input = [...itemsOf(run.body.input), ...output.map(withoutIds), ...outputs]
+  run.turns++
+  run.body.tool_choice = run.turns >= turnsMax || run.runner.isSpent ? 'none' : 'auto'
+  delete run.body.previous_response_id
+  const { answer, id } = await askAgain(beginning, { ...run.body, store: false })
+  run.callId = id
+  return answer
+}
+
+/** An item of an answer as part of the next input: upstreams that stored nothing do not know its id. */
+function withoutIds({ id, status: _, ...item }: Json): Json {
+  return item.type === 'reasoning' ? { id, ...item } : item
+}
+
+/** The response of the last turn, with the items of all, what they used together, and the client's own tools. */
+export function wholeResponse(run: ResponsesRun, last: Json, usages: readonly unknown[]): Json {
+  const { tools, toolChoice } = run.shown
+  return { ...last, output: run.items, tools, tool_choice: toolChoice, usage: usageOf(usages) }
+}
