@@ -309,6 +309,7 @@ function buildDeployments(
     timeoutS: router.timeout ?? common.request_timeout,
     streamTimeoutS: router.stream_timeout,
     dropParams: common.drop_params,
+    droppedFields: common.additional_drop_params,
     forwardUnknownFields: common.forward_unknown_fields,
     forwardClientCredentials: common.forward_client_credentials,
     forwardTraceparent: common.forward_traceparent,

@@ -150,6 +150,8 @@ export interface Deployment {
   readonly restrictions?: Readonly<Record<string, unknown>>
   /** Fields that pass to the upstream although their dialect does not know them, or they steer it (`routingFields`). */
   readonly allowedFields: ReadonlySet<string>
+  /** Top-level fields that are never sent; absent = none. */
+  readonly droppedFields?: readonly string[] | undefined
   /** false = of the fields that a dialect does not know only `allowedFields` pass. */
   readonly forwardsUnknownFields: boolean
   /** The upstream is told in which trace a call is; absent = it is not. */

@@ -95,7 +95,7 @@ export const otherStores: ReadonlySet<unknown> = new Set([
 export const modeSpellings: ReadonlyMap<unknown, string> = new Map([['embeddings', 'embedding']])
 
 /** What becomes of fields that an upstream does not take. */
-export const droppedFields =
+const droppedFields =
   'fields that an upstream does not take are dropped and named in a header; `drop_params: false` refuses them'
 
 const remedies = {
@@ -168,7 +168,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
       client:
         'n stream stream_options logit_bias response_format tools tool_choice user metadata max_completion_tokens ' +
         'modalities safety_settings cache_control_injection_points service_tier verbosity',
-      dropping: 'additional_drop_params allowed_openai_params modify_params',
+      dropping: 'allowed_openai_params modify_params',
       oneKey: 'configurable_clientside_auth_params',
       none:
         'use_litellm_proxy litellm_trace_id max_file_size_mb gcs_bucket_name vector_store_id milvus_text_field ' +
@@ -223,7 +223,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
         'disable_end_user_cost_tracking_prometheus_only default_team_settings telemetry',
       cached: 'enable_caching_on_provider_specific_optional_params',
       logLevel: 'set_verbose json_logs',
-      dropping: 'modify_params additional_drop_params',
+      dropping: 'modify_params',
       tls: 'ssl_verify ssl_certificate',
       keys: 'enable_key_alias_format_validation',
       limits: 'priority_reservation',

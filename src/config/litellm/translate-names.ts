@@ -4,7 +4,6 @@ import { isObject } from '../../lib/json/json-values.ts'
 import { closestMatch, isMisspelt } from '../../lib/closest-match.ts'
 import {
   asksForNothing,
-  droppedFields,
   keysWithoutFunction,
   modeSpellings,
   openSections,
@@ -19,6 +18,7 @@ import {
 } from './litellm-keys.ts'
 import { withAffinity } from './litellm-affinity.ts'
 import { withClientCredentials } from './litellm-credentials.ts'
+import { withDroppedFields } from './litellm-dropped-fields.ts'
 import { withoutCooldowns } from './litellm-cooldowns.ts'
 import { withRates } from './litellm-rates.ts'
 import { withTeamSettings } from './litellm-team-settings.ts'
@@ -62,7 +62,11 @@ export function translateNames(value: unknown, reading: Reading): NamedFile {
 
 /** What LiteLLM means by values that are others here. */
 const translated = (file: unknown, warnings: Finding[]): unknown =>
-  withAffinity(withClientCredentials(withTeamSettings(withoutCooldowns(withRates(file, warnings)), warnings)))
+  withAffinity(
+    withClientCredentials(
+      withTeamSettings(withoutCooldowns(withRates(withDroppedFields(file, warnings), warnings)), warnings),
+    ),
+  )
 
 /** Whether a file is written in LiteLLM's names: those of our own are strict in all sections. */
 function isOfLiteLlm(value: unknown): boolean {
@@ -127,8 +131,6 @@ function withoutUnused(value: unknown, path: Path, reading: PruningOptions): unk
     // A note of the operator's at LiteLLM, such as `200K`.
     else if (isPeers && patternOf(inside) === 'model_list.*.model_info.context_window' && typeof one === 'string')
       warnings.push({ path: inside, message: `${noEffect}: it is a number of tokens`, atKey: true })
-    else if (isPeers && droppedLists.has(patternOf(inside)) && Array.isArray(one))
-      warnings.push({ path: inside, message: `names no fields here: ${droppedFields}`, atKey: true })
     else if (isPeers && (one === null || one === '') && sectionsWithDefaults.has(pattern))
       warnings.push({ path: inside, message: 'is empty, and counts as not given', atKey: true })
     else if (patternOf(inside) === modePattern) out[key] = modeSpellings.get(one) ?? one
@@ -139,8 +141,6 @@ function withoutUnused(value: unknown, path: Path, reading: PruningOptions): unk
 }
 
 const isPriceSection = (path: Path): boolean => /^model_list\.\*\.(?:proxy_params|model_info)$/.test(patternOf(path))
-
-const droppedLists: ReadonlySet<string> = new Set(['model_list.*.proxy_params.drop_params', 'settings.drop_params'])
 
 const modePattern = 'model_list.*.model_info.mode'
 

@@ -37,6 +37,8 @@ export interface BuildContext {
   readonly streamTimeoutS?: number | undefined
   /** Undefined = see `Deployment.dropParams`. */
   readonly dropParams: boolean | undefined
+  /** Of entries that do not say it themselves; absent = none. */
+  readonly droppedFields?: readonly string[] | undefined
   /** Absent = the default of `settings`. */
   readonly forwardUnknownFields?: boolean | undefined
   /** The providers whose credentials callers may bring; absent = none. */
@@ -179,12 +181,15 @@ function fieldRules(
   given: ModelEntry['proxy_params'],
   {
     dropParams,
+    droppedFields = [],
     forwardUnknownFields = fieldKeys.forward_unknown_fields.default,
     forwardTraceparent = fieldKeys.forward_traceparent.default,
   }: BuildContext,
-): Pick<Deployment, 'allowedFields' | 'forwardsUnknownFields' | 'forwardsTrace' | 'dropParams'> {
+): Pick<Deployment, 'allowedFields' | 'forwardsUnknownFields' | 'forwardsTrace' | 'dropParams' | 'droppedFields'> {
+  const dropped = given.additional_drop_params ?? droppedFields
   return {
     allowedFields: new Set(given.allowed_fields),
+    ...(dropped.length > 0 && { droppedFields: dropped }),
     forwardsUnknownFields: given.forward_unknown_fields ?? forwardUnknownFields,
     forwardsTrace: given.forward_traceparent ?? forwardTraceparent,
     dropParams: given.drop_params ?? dropParams,

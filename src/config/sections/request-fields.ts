@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { settingKeys, withDefaults } from '../../core/setting-keys.ts'
 import type { Values } from '../../core/setting-keys.ts'
 import { guardrailName } from '../../guardrails/params.ts'
-import { openMap, text } from './value-types.ts'
+import { checkedText, openMap, text } from './value-types.ts'
 
 const dropParams = {
   type: () => z.boolean(),
@@ -81,6 +81,20 @@ const defaultFieldKeys = settingKeys('routing', {
   },
 })
 
+/** Without these there is no call. */
+const neededFields = ['model', 'messages', 'input', 'prompt', 'contents', 'stream']
+const droppedName = () =>
+  checkedText(text(), name => {
+    if (neededFields.includes(name)) return 'is what a call is made of; take it out'
+    return /[.[\]*]/.test(name) ? 'is the path of a part; name a whole field of the body' : undefined
+  })
+const droppedFields = {
+  type: () => z.array(droppedName()).max(100),
+  description:
+    'Fields of a body that are never sent to this upstream, as it takes none or takes them otherwise than it should. ' +
+    'The answer names them as dropped; a call with one that restricts how it is served is refused.',
+}
+
 const vendorNames = () => z.array(text()).max(100)
 
 /** Keys of `proxy_params`. */
@@ -96,6 +110,7 @@ export const modelFieldKeys = {
       group: 'providers',
     },
     drop_params: { ...dropParams, example: false },
+    additional_drop_params: { ...droppedFields, example: ['tool_choice'] },
     allowed_fields: {
       type: () => z.array(text()),
       description:
@@ -142,6 +157,11 @@ export const fieldKeys = settingKeys('routing', {
     group: 'providers',
   },
   drop_params: { ...dropParams, example: true },
+  additional_drop_params: {
+    ...droppedFields,
+    description: 'Fields of a body that are never sent to models whose entry has no list of its own.',
+    example: ['user'],
+  },
   forward_unknown_fields: {
     type: () => z.boolean(),
     default: true,

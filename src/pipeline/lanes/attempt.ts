@@ -51,7 +51,7 @@ export function planAttempt(call: Call, deployment: Deployment, policies: CallPo
     overrides.unfulfilled,
     withheld.dropped,
   )
-  if (attempt.dropped.length > 0) checkLoss(attempt.dropped, call, overrides.dropParams ?? deployment.dropParams)
+  if (attempt.dropped.length > 0) checkLoss(attempt.dropped, call, deployment)
   return deployment.validatesSchemas ? validatedAttempt(call, attempt) : attempt
 }
 
@@ -126,7 +126,16 @@ const noChanges: readonly Edit[] = []
 
 /** Fields beyond the dialect that the deployment does not let pass; of a form only those that steer the upstream. */
 function withheldFields(call: Call, deployment: Deployment): Withheld {
-  return call.unknownFields.length === 0 ? nothingWithheld : withheldOf(call, deployment)
+  const own = call.unknownFields.length === 0 ? nothingWithheld : withheldOf(call, deployment)
+  return deployment.droppedFields === undefined ? own : withDroppedFields(own, call.body, deployment.droppedFields)
+}
+
+/** Those too that the operator keeps from the deployment. */
+function withDroppedFields(own: Withheld, body: JsonBody | undefined, fields: readonly string[]): Withheld {
+  const withheld = new Set(own.edits.map(nameOf))
+  const names = fields.filter(name => body?.has(name) && !withheld.has(name))
+  if (names.length === 0) return own
+  return { edits: [...own.edits, ...names.map(name => ({ remove: name }))], dropped: [...own.dropped, ...names] }
 }
 
 function withheldOf(call: Call, deployment: Deployment): Withheld {
@@ -157,12 +166,15 @@ function withOperators(clients: Json | undefined, operators: unknown): Json | un
 /** The number of answers, in every dialect: one that is not given is no detail of the others. */
 const answerCount = 'n'
 
-/** `drops` = `Deployment.dropParams`, or what the call says. */
-function checkLoss(dropped: readonly string[], { model, body }: Call, drops: boolean | undefined): void {
-  if (drops === false) throw lossRefused(dropped, model)
+/** What the operator drops is no loss, unless it restricts. */
+function checkLoss(dropped: readonly string[], { model, body, overrides }: Call, deployment: Deployment): void {
+  const drops = overrides.dropParams ?? deployment.dropParams
+  const { droppedFields } = deployment
+  const lost = droppedFields ? dropped.filter(name => !droppedFields.includes(name)) : dropped
+  if (drops === false && lost.length > 0) throw lossRefused(lost, model)
   const restricting = dropped.filter(path => restricts(path, field => (body?.has(field) ? body.get(field) : undefined)))
   if (restricting.length > 0) throw restrictionRefused(restricting, model)
-  if (drops === true || !dropped.includes(answerCount)) return
+  if (drops === true || !lost.includes(answerCount)) return
   const msg =
     `\`${answerCount}\`: the model '${model}' gives one answer to a call; send the call once for each answer, ` +
     'or with `drop_params: true` for one'
