@@ -149,6 +149,8 @@ function readThinking(fields: Json, request: MarkedRequest, dropped: Set<string>
   if (thinks.has(thinking.type)) {
     reasoning.enabled = true
     request[display] = thinking.display === 'omitted' ? 'proofs' : 'full'
+    // Elsewhere a model that thinks does so before it answers, too.
+    if (thinking.type === 'between_tools') dropped.add('thinking.type')
     if (thinking.type === 'enabled' && typeof thinking.budget_tokens === 'number')
       reasoning.budgetTokens = thinking.budget_tokens
   } else if (thinking.type === 'disabled') reasoning.enabled = false

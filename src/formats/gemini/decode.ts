@@ -79,7 +79,9 @@ function readConfig(config: Json, request: MarkedRequest, dropped: Set<string>):
         ? (config.stopSequences as string[])
         : undefined,
     responseFormat: responseFormat(config),
-    reasoning: isObject(config.thinkingConfig) ? readThinking(camel(config.thinkingConfig), request) : undefined,
+    reasoning: isObject(config.thinkingConfig)
+      ? readThinking(camel(config.thinkingConfig), request, dropped)
+      : undefined,
   }
   setPresent(request, converted)
   const modalities = listOrOne(config.responseModalities).map(enumWord)
@@ -118,11 +120,18 @@ const efforts: ReadonlyMap<string, ReasoningEffort> = new Map(
 /** The model decides how much it thinks. */
 const dynamicBudget = -1
 
-function readThinking(thinking: Json, request: MarkedRequest): ChatRequest['reasoning'] {
+/** A level counts before a budget. */
+function readThinking(thinking: Json, request: MarkedRequest, dropped: Set<string>): ChatRequest['reasoning'] {
   const { includeThoughts, thinkingBudget, thinkingLevel } = thinking
   if (includeThoughts === true) request[wantsThoughts] = true
-  const effort = efforts.get(enumWord(thinkingLevel))
-  if (effort) return { effort }
+  const word = enumWord(thinkingLevel)
+  const effort = efforts.get(word)
+  const path = 'generationConfig.thinkingConfig'
+  if (effort) {
+    if (thinkingBudget != null) dropped.add(`${path}.thinkingBudget`)
+    return { effort }
+  }
+  if (word !== '' && word !== 'THINKING_LEVEL_UNSPECIFIED') dropped.add(`${path}.thinkingLevel`)
   if (thinkingBudget === 0) return { enabled: false }
   if (typeof thinkingBudget === 'number' && thinkingBudget !== dynamicBudget) return { budgetTokens: thinkingBudget }
   return includeThoughts === true || thinkingBudget === dynamicBudget ? { enabled: true } : undefined

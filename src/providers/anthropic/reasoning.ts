@@ -92,7 +92,7 @@ function wantedThinking(request: ChatRequest, context: ClaudeThinkingContext): C
     if (effort !== undefined && budgetOfEffort(effort, claudeBudgets).lost) dropped.push('reasoning_effort')
     return { thinking, on: true }
   }
-  if (budget < budgetTokens) dropped.push('thinking.budget_tokens')
+  if (budget !== budgetTokens) dropped.push('thinking.budget_tokens')
   // Since 4.6 the effort counts beside the budget, without a beta.
   const level = effort && effortFor(effort, true, { rule: takesEffort(rule) ? rule : noEfforts, dropped })
   return { thinking, ...(level !== undefined && { effort: level }), on: true }

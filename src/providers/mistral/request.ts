@@ -102,7 +102,11 @@ function reasoningFields({ reasoning }: ChatRequest, target: Target, dropped: st
     if (fitted.lost && effort !== undefined) dropped.push('reasoning_effort')
     return { reasoning_effort: fitted.effort }
   }
-  if (isOn && rule.by === 'prompt-mode') return { prompt_mode: 'reasoning' }
+  if (isOn && rule.by === 'prompt-mode') {
+    // It thinks, or it does not: how much is not said.
+    if (effort !== undefined) dropped.push('reasoning_effort')
+    return { prompt_mode: 'reasoning' }
+  }
   // A model that never thinks does what was requested.
   if (isOn || rule.by === 'prompt-mode') dropped.push('reasoning_effort')
   return {}
