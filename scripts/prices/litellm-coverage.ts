@@ -112,12 +112,14 @@ export function coverageTable({ providers, others }: Coverage, decisions: readon
   ].join('\n')
 }
 
+const undecided = 'the lists differ by half and more, or it is out of all proportion.'
+
 /** The models whose price the list has and we do not, each with its reason. */
 function namesWithout(providers: readonly ProviderCoverage[], decisions: readonly Decision[]): string[] {
   const lines = providers.flatMap(({ provider, without: { decided, newer } }) => [
     ...[...new Set(decided)].map(name => {
       const decision = decisions.find(one => one.provider === provider && one.models.includes(name))
-      return `- \`${provider}/${name}\`: ${decision?.because ?? 'the lists differ by half and more, or it is out of all proportion.'}`
+      return `- \`${provider}/${name}\`: ${decision?.because ?? undecided}`
     }),
     ...(newer.length > 0 ? [`- ${provider}, not in the built-in list: ${shown(newer)}`] : []),
   ])

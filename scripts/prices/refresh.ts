@@ -3,8 +3,8 @@
  * where they are compared with it, and docs/priced-models.md: `npm run prices`. Differences that need a decision are
  * written to standard error, and so are prices out of all proportion; until decisions.json has one, they are unknown.
  * With `--again` the lists are read in the versions and on the day of the present prices.json: what changes then, rules
- * and decisions have changed. With `--coverage` nothing is written: how much of LiteLLM's newest list has a price in the
- * present prices.json is printed, by provider, with the reasons of what has none.
+ * and decisions have changed. With `--coverage` nothing is written: how much of LiteLLM's newest list has a price in
+ * the present prices.json is printed, by provider, with the reasons of what has none.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -8,7 +8,7 @@ import type { BuildContext, EnvironmentOffer, Providers } from './models/deploym
 import { vendorOf } from '../providers/index.ts'
 import { discoveredDeployments } from './models/local-servers.ts'
 import type { DiscoveredModel } from './models/local-servers.ts'
-import { priceListVersion, priceLists } from './prices/catalogue.ts'
+import { priceListsInForce } from './prices/catalogue.ts'
 import { readIdentitySettings } from './identity-providers.ts'
 import { entryProblems } from './checks/entry-checks.ts'
 import { accessGroups } from '../access/models/access-groups.ts'
@@ -239,8 +239,7 @@ function settingsOf(
     ...requestSettingsOf(general),
     spendTagHeaders: (common.extra_spend_tag_headers ?? []).map(name => name.toLowerCase()),
     ...storageSettingsOf(general),
-    priceListVersion: priceListVersion(),
-    priceLists: priceLists(),
+    ...priceListsInForce(),
     priceTerms: readPriceTerms(common),
     usageExport: usageExportOf(general),
     openTelemetry,

@@ -163,8 +163,10 @@ export function priceListVersion(): string {
   return operatorList ? `${version}+${operatorList.sha256.slice(0, 12)}` : version
 }
 
-/** The lists in force: the operator's wins over the built-in one, price by price. */
-export function priceLists(): readonly DatedPriceList[] {
+/** What settings say of the lists in force: the operator's wins over the built-in one, price by price. */
+export const priceListsInForce = () => ({ priceListVersion: priceListVersion(), priceLists: datedLists() })
+
+function datedLists(): readonly DatedPriceList[] {
   const builtIn = { name: 'built-in' as const, datedMs: Date.parse(builtInList().version.slice(0, 10)) }
   return operatorList ? [{ name: 'operator', datedMs: operatorList.datedMs }, builtIn] : [builtIn]
 }
