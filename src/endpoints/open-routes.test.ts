@@ -23,6 +23,7 @@ const door = createRequestRouter({
         signIn: { baseUrl: null, rootPath: '' },
         publicModels: { names: [], showPrices: true, where: null },
         aliases: {},
+        priceLists: [],
       },
     },
     coolingDown: () => [],

@@ -22,7 +22,7 @@ const door = createRequestRouter({
     metrics: () => Buffer.from('up 1\n'),
     current: {
       get settings() {
-        return { metricsRequireKey }
+        return { metricsRequireKey, priceLists: [] }
       },
     },
   } as unknown as Services,
