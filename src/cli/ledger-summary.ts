@@ -1,5 +1,7 @@
 /** What calls cost by month, or day, and by what: from the daily sums, which are kept longer than rows. */
-import type { UsageField, UsageGroup, UsageQuery, UsageSums } from '../core/ledger/usage-report.ts'
+import { scopeOfAll, usageDimensionNames, usageDimensions } from '../core/ledger/usage-dimensions.ts'
+import type { UsageDimension, UsageDimensionName } from '../core/ledger/usage-dimensions.ts'
+import type { UsageGroup, UsageQuery, UsageSums } from '../core/ledger/usage-report.ts'
 import { addUsageSums, noUsage, subtractUsageSums } from '../core/ledger/usage-report.ts'
 import { dayMs } from '../lib/clock.ts'
 import { nanoUsdToText } from '../pricing/cost.ts'
@@ -15,23 +17,10 @@ import type { Command, FlagValues } from './command.ts'
 import { spanFlags, withLedger } from './ledger.ts'
 import { text } from './options.ts'
 
-/** What calls are summed by: the scope of its sums, and its field in them. */
-const dimensions: Readonly<Record<string, { readonly scope: UsageQuery['scope']; readonly field: UsageField }>> = {
-  key: { scope: 'key', field: 'key_id' },
-  user: { scope: 'key', field: 'user_id' },
-  team: { scope: 'key', field: 'team_id' },
-  organization: { scope: 'key', field: 'organization_id' },
-  customer: { scope: 'customer', field: 'entity' },
-  tag: { scope: 'tag', field: 'entity' },
-  model: { scope: 'total', field: 'model' },
-  provider: { scope: 'total', field: 'provider' },
-}
 const periods = ['month', 'day', 'all']
 const formats = ['table', 'csv', 'jsonl']
 /** Groups of one period; the database reads no more. */
 const groupsMax = 100_000
-
-const names = Object.keys(dimensions)
 
 /** Exit code 0; sums that are not there yet are made first. */
 export const ledgerSummary: Command = {
@@ -39,7 +28,11 @@ export const ledgerSummary: Command = {
   summary: 'What calls cost, by month and team (or key, user, organization, customer, tag, model, provider)',
   flags: {
     ...spanFlags,
-    by: { type: 'string', value: 'WHAT', help: `${names.join(', ')}, or two as in team,model; default: team` },
+    by: {
+      type: 'string',
+      value: 'WHAT',
+      help: `${usageDimensionNames.join(', ')}, or two as in team,model; default: team`,
+    },
     per: { type: 'string', value: 'PERIOD', help: 'month, day or all; default: month' },
     format: { type: 'string', value: 'table|csv|jsonl', help: 'Default: table' },
   },
@@ -56,22 +49,21 @@ export const ledgerSummary: Command = {
 }
 
 /** Throws UsageError. */
-function chosen(flags: FlagValues): { by: readonly string[]; per: string; format: string } {
+function chosen(flags: FlagValues): { by: readonly UsageDimensionName[]; per: string; format: string } {
   const by = (text(flags.by) ?? 'team').split(',')
-  const unknown = by.find(name => !Object.hasOwn(dimensions, name))
-  if (unknown !== undefined) throw new UsageError(`--by must be one or two of ${names.join(', ')}; got '${unknown}'`)
-  const scopes = new Set(by.map(name => dimensions[name]!.scope).filter(scope => scope !== 'total'))
-  const isTwice = new Set(by).size < by.length
-  if (by.length > 2 || scopes.size > 1 || isTwice)
-    throw new UsageError(`--by ${by.join(',')} is not kept together; give one, or one of ${pairs().join(', ')} ...`)
+  const isKnown = (name: string): name is UsageDimensionName => Object.hasOwn(usageDimensions, name)
+  const unknown = by.find(name => !isKnown(name))
+  if (unknown !== undefined)
+    throw new UsageError(`--by must be one or two of ${usageDimensionNames.join(', ')}; got '${unknown}'`)
+  const names = by.filter(isKnown)
+  if (names.length > 2 || scopeOfAll(names) === undefined)
+    throw new UsageError(`--by ${by.join(',')} is not kept together; give one, or two as in team,model or user,team`)
   const per = text(flags.per) ?? 'month'
   if (!periods.includes(per)) throw new UsageError(`--per must be month, day or all; got '${per}'`)
   const format = text(flags.format) ?? 'table'
   if (!formats.includes(format)) throw new UsageError(`--format must be table, csv or jsonl; got '${format}'`)
-  return { by, per, format }
+  return { by: names, per, format }
 }
-
-const pairs = () => ['team,model', 'key,model', 'user,team']
 
 interface Period extends DaySpan {
   readonly name: string
@@ -101,10 +93,14 @@ interface SummaryLine {
   readonly sums: UsageSums
 }
 
-async function linesOf(ledger: LedgerDatabase, period: Period, by: readonly string[]): Promise<SummaryLine[]> {
+async function linesOf(
+  ledger: LedgerDatabase,
+  period: Period,
+  by: readonly UsageDimensionName[],
+): Promise<SummaryLine[]> {
   const { name, firstDay, lastDay } = period
-  const chosen = by.map(one => dimensions[one]!)
-  const scope = chosen.find(one => one.scope !== 'total')?.scope ?? 'total'
+  const chosen = by.map(one => usageDimensions[one])
+  const scope = scopeOfAll(by)!
   const ask = async (query: Pick<UsageQuery, 'scope' | 'groups'>) => {
     const asked: UsageQuery = { ...query, firstDay, lastDay, order: 'cost', limit: groupsMax }
     return readUsage(await ledger.select(usageStatement(asked)))
@@ -125,7 +121,7 @@ async function linesOf(ledger: LedgerDatabase, period: Period, by: readonly stri
   return named(ledger, listed, chosen)
 }
 
-const valuesOf = ({ fields }: UsageGroup, chosen: readonly { readonly field: UsageField }[]): (string | null)[] =>
+const valuesOf = ({ fields }: UsageGroup, chosen: readonly UsageDimension[]): (string | null)[] =>
   chosen.map(({ field }) => fields[field] || null)
 
 const ownerColumns: ReadonlySet<string> = new Set<OwnerColumn>(['key_id', 'user_id', 'team_id', 'organization_id'])
@@ -134,7 +130,7 @@ const ownerColumns: ReadonlySet<string> = new Set<OwnerColumn>(['key_id', 'user_
 async function named(
   ledger: LedgerDatabase,
   lines: readonly SummaryLine[],
-  chosen: readonly { readonly field: UsageField }[],
+  chosen: readonly UsageDimension[],
 ): Promise<SummaryLine[]> {
   const known = await Promise.all(
     chosen.map(({ field }, at) =>

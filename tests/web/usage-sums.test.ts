@@ -5,7 +5,7 @@ import { nanoOf, nanoText } from '../../web/lib/dollars.ts'
 
 // The pages ask the browser for its languages when they are loaded.
 Object.defineProperty(navigator, 'languages', { value: ['en-US'], configurable: true })
-const { byDay, partsOf, total } = await import('../../web/lib/usage-sums.ts')
+const { byDay, partsOf, spansOf, total } = await import('../../web/lib/usage-sums.ts')
 
 const metrics = (spend: number) => ({
   spend,
@@ -55,4 +55,35 @@ test('an amount is written with all of its digits, and none more', () => {
     [100, '100'],
   ] as const)
     expect(nanoText(nanoOf(usd))).toBe(text)
+})
+
+test('a period is the last days, a month or days of one’s own, and is compared with as many before', () => {
+  const nowMs = Date.parse('2026-11-05T10:00:00Z')
+  const edges = (period: string) => {
+    const spans = spansOf(period, nowMs)
+    const ends = (days: readonly string[]) => [days[0], days.at(-1), days.length]
+    return spans && [ends(spans.now), ends(spans.before)]
+  }
+  expect(edges('7')).toEqual([
+    ['2026-10-30', '2026-11-05', 7],
+    ['2026-10-23', '2026-10-29', 7],
+  ])
+  // The present month as far as it is over.
+  expect(edges('2026-11')).toEqual([
+    ['2026-11-01', '2026-11-05', 5],
+    ['2026-10-01', '2026-10-05', 5],
+  ])
+  expect(edges('2026-03')).toEqual([
+    ['2026-03-01', '2026-03-31', 31],
+    ['2026-02-01', '2026-02-28', 28],
+  ])
+  expect(edges('2026-01')?.[1]).toEqual(['2025-12-01', '2025-12-31', 31])
+  expect(edges('2026-10-30..2026-11-02')).toEqual([
+    ['2026-10-30', '2026-11-02', 4],
+    ['2026-10-26', '2026-10-29', 4],
+  ])
+  // A year has no room in one report for the year before.
+  expect(edges('2025-11-06..2026-11-05')?.map(one => one[2])).toEqual([365, 0])
+  for (const none of ['', 'x', '0', '400', '2026-13', '2026-02-30..2026-03-01', '2026-11-02..2026-11-01'])
+    expect(edges(none)).toBeUndefined()
 })

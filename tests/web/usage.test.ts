@@ -132,4 +132,52 @@ describe.skipIf(!hasChromium)('the page of usage', () => {
     expect(asked.toSorted()).toEqual(['/team/daily/activity', '/user/daily/activity'])
     await close()
   })
+
+  test('teams are summed with models, organizations for themselves, months and days of one’s own are chosen', async () => {
+    const teams = ['Alpha', 'Beta', 'Gamma']
+    await gateway.admin('/organization/new', { organization_id: 'org-1', organization_alias: 'Research' })
+    for (const name of teams) {
+      await gateway.admin('/team/new', { team_id: `id-${name}`, team_alias: name, organization_id: 'org-1' })
+      const key = await gateway.key({ team_id: `id-${name}` })
+      await (
+        await fetch(`${gateway.url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'claude-model', messages: [{ role: 'user', content: 'Hello' }] }),
+        })
+      ).text()
+    }
+    while ((await gateway.rows('&organization=Research')).length < 3) await Bun.sleep(20)
+    const { page, close } = await openUsage('?by=team')
+    const byTeam = page.getByRole('table', { name: 'Usage by team' })
+    for (const name of teams) await byTeam.getByText(name).waitFor()
+    expect(await page.getByText('There are too many to list').count()).toBe(0)
+    await page.getByRole('combobox', { name: 'and', exact: true }).click()
+    await page.getByRole('option', { name: 'and model' }).click()
+    const divided = page.getByRole('table', { name: 'Usage by team and model' })
+    const row = divided.getByRole('row').filter({ hasText: 'Beta' })
+    await row.getByText('claude-model').waitFor()
+    await divided.getByText('None of these').waitFor()
+    const loaded = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download CSV' }).click()
+    const text = readFileSync(await (await loaded).path(), 'utf8')
+    expect(text).toStartWith('team,model,spend_usd,calls')
+    expect(text).toMatch(/^Beta,claude-model,[\d.]+,1,0,/m)
+    expect(await violationsInBothThemes(page)).toEqual([])
+    await page.getByRole('combobox', { name: 'By' }).click()
+    await page.getByRole('option', { name: 'organization' }).click()
+    const month = new Date().toISOString().slice(0, 7)
+    await page.goto(`${gateway.url}/ui/usage?by=organization&days=${month}`)
+    await page.getByRole('table', { name: 'Usage by organization' }).getByText('Research').waitFor()
+    await page.getByRole('combobox', { name: 'Time range' }).click()
+    await page.getByRole('option', { name: 'from … to …' }).click()
+    await page.getByLabel('First day (UTC)').fill('2026-01-05')
+    await page.getByLabel('Last day (UTC)').fill('2026-01-01')
+    await page.getByText('The last day is before the first one').waitFor()
+    await page.getByLabel('Last day (UTC)').fill('2026-01-06')
+    await page.getByRole('button', { name: 'Show these days' }).click()
+    await page.getByText('No calls in these days').waitFor()
+    expect(new URL(page.url()).searchParams.get('days')).toBe('2026-01-05..2026-01-06')
+    await close()
+  })
 })

@@ -18,6 +18,23 @@ export const formatCount = (count: number): string => whole().format(count)
 /** 1.2M: where the exact number stands beside it or on hover. */
 export const formatCompact = (count: number): string => compact().format(count)
 
+const percents = lazily(() => plain({ style: 'percent', maximumFractionDigits: 0 }))
+const smallPercents = lazily(() => plain({ style: 'percent', maximumFractionDigits: 1 }))
+const shares = lazily(() => plain({ style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1 }))
+const signedPercents = lazily(() => plain({ style: 'percent', maximumFractionDigits: 0, signDisplay: 'exceptZero' }))
+
+/** 42%, 4.2%, of a part of one. */
+export const formatPercent = (part: number): string => (part < 0.1 ? smallPercents() : percents()).format(part)
+
+/** 99.5%, always with a decimal: of what is nearly all. */
+export const formatShare = (part: number): string => shares().format(part)
+
+/** 42.5, 120: tokens in a second. */
+export const formatSpeed = (perSecond: number): string => (perSecond < 100 ? one() : whole()).format(perSecond)
+
+/** +42%, −3%, 0%: how much more it became. */
+export const formatChange = (part: number): string => signedPercents().format(part)
+
 const dollars = (digits: Intl.NumberFormatOptions) =>
   lazily(() => plain({ style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol', ...digits }))
 const usual = dollars({})
@@ -69,6 +86,7 @@ const dates = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(l
 const day = lazily(() => dates({ day: 'numeric', month: 'short', year: 'numeric' }))
 // A day of the calendar is midnight in UTC for `Date`, and another day for viewers in the west.
 const calendarDay = lazily(() => dates({ day: 'numeric', month: 'short', timeZone: 'UTC' }))
+const monthOfYear = lazily(() => dates({ month: 'long', year: 'numeric', timeZone: 'UTC' }))
 const moment = lazily(() =>
   dates({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' }),
 )
@@ -79,9 +97,17 @@ const formatDate = (epochMs: number): string => day().format(epochMs)
 /** 23 Nov: a day of the calendar (`2026-11-23`), where the year is clear. */
 export const formatDay = (day: string): string => calendarDay().format(Date.parse(day))
 
+/** November 2026: a month of the calendar (`2026-11`). */
+export const formatMonth = (month: string): string => monthOfYear().format(Date.parse(`${month}-01`))
+
 /** From one day of the calendar to another one: "23 Nov – 25 Nov", or "23 Nov". */
 export const formatDays = (first: string, last: string): string =>
   first === last ? formatDay(first) : `${formatDay(first)} – ${formatDay(last)}`
+
+const momentOfYear = lazily(() => dates({ dateStyle: 'medium', timeStyle: 'medium' }))
+
+/** 23 Nov 2026, 12:04:11 */
+export const formatMomentOfYear = (epochMs: number): string => momentOfYear().format(epochMs)
 
 /** 23 Nov, 12:04:11 */
 export const formatMoment = (epochMs: number): string => moment().format(epochMs)

@@ -13,7 +13,7 @@ type PartName = Exclude<keyof Day['breakdown'], 'mcp_servers'>
 
 /** What the table lists: which report has it, and where. */
 export interface Dimension {
-  readonly report: 'user' | 'team' | 'tag' | 'customer'
+  readonly report: 'user' | 'team' | 'organization' | 'tag' | 'customer'
   readonly part: PartName
 }
 
@@ -24,16 +24,65 @@ export const dimensions = {
   key: { report: 'user', part: 'api_keys' },
   user: { report: 'user', part: 'entities' },
   team: { report: 'team', part: 'entities' },
+  organization: { report: 'organization', part: 'entities' },
   tag: { report: 'tag', part: 'entities' },
   customer: { report: 'customer', part: 'entities' },
 } as const satisfies Readonly<Record<string, Dimension>>
 
 export type DimensionName = keyof typeof dimensions
 
-/** The days up to today in UTC, oldest first, and as many before them. */
-export function twoSpans(dayCount: number, nowMs: number): { readonly now: string[]; readonly before: string[] } {
-  const days = daysFrom(dayAfter(dayOf(nowMs), 1 - 2 * dayCount), 2 * dayCount)
-  return { now: days.slice(dayCount), before: days.slice(0, dayCount) }
+/** The days of a period in UTC, oldest first, and those that they are compared with. */
+export interface TwoSpans {
+  readonly now: readonly string[]
+  readonly before: readonly string[]
+}
+
+/** Of `count` days: a report has no more. */
+const reportDaysMax = 366
+
+const monthForm = /^\d{4}-(0[1-9]|1[0-2])$/
+const rangeForm = /^(\d{4}-\d{2}-\d{2})\.\.(\d{4}-\d{2}-\d{2})$/
+const countForm = /^\d{1,3}$/
+
+const isDay = (text: string): boolean => !Number.isNaN(Date.parse(text)) && dayOf(Date.parse(text)) === text
+
+/**
+ * The spans of a period as it stands in the address: the last so many days (`30`), a month (`2026-11`), or days
+ * (`2026-11-01..2026-11-05`). undefined = it is none, or longer than a report.
+ */
+export function spansOf(period: string, nowMs: number): TwoSpans | undefined {
+  const today = dayOf(nowMs)
+  if (countForm.test(period)) return withBefore(dayAfter(today, 1 - Number(period)), Number(period))
+  if (monthForm.test(period)) return spansOfMonth(period, today)
+  const [, first, last] = rangeForm.exec(period) ?? []
+  if (!first || !last || !isDay(first) || !isDay(last) || last < first) return undefined
+  return withBefore(first, daysBetween(first, last))
+}
+
+/** How many days there are, both included. */
+const daysBetween = (first: string, last: string): number => (Date.parse(last) - Date.parse(first)) / 86_400_000 + 1
+
+/** Compared with as many days before, where one report has both. */
+function withBefore(first: string, count: number): TwoSpans | undefined {
+  if (count < 1 || count > reportDaysMax) return undefined
+  const compared = 2 * count <= reportDaysMax ? count : 0
+  return { now: daysFrom(first, count), before: daysFrom(dayAfter(first, -compared), compared) }
+}
+
+/** The present month as far as it is over, and as many days of the one before; an earlier one with all of that. */
+function spansOfMonth(month: string, today: string): TwoSpans {
+  const first = `${month}-01`
+  const isPresent = today.startsWith(month)
+  const end = isPresent ? dayAfter(today, 1) : `${monthAfter(month, 1)}-01`
+  const now = daysFrom(first, Math.max(1, daysBetween(first, end) - 1))
+  const before = daysFrom(`${monthAfter(month, -1)}-01`, daysBetween(`${monthAfter(month, -1)}-01`, first) - 1)
+  return { now, before: isPresent ? before.slice(0, now.length) : before }
+}
+
+/** So many months after, or before: `2026-11`. */
+export function monthAfter(month: string, count: number): string {
+  const [year, number] = month.split('-').map(Number)
+  return new Date(Date.UTC(year!, number! - 1 + count, 1)).toISOString().slice(0, 7)
 }
 
 const nothing: Metrics = {
@@ -73,17 +122,17 @@ export const total = (days: readonly Metrics[]): Metrics => days.reduce(add, not
 export interface Part {
   readonly id: string
   readonly name: string
+  /** The sum of what is not listed for itself. */
+  readonly isRest: boolean
   readonly now: Metrics
   readonly before: Metrics
 }
 
-interface Spans {
-  readonly now: readonly string[]
-  readonly before: readonly string[]
-}
+/** Sums as a report of a span has them. */
+export const metricsOf = exact
 
 /** The parts of a dimension in both spans, the dearest first; what is not listed for itself last. */
-export function partsOf(results: readonly Day[], part: PartName, spans: Spans): Part[] {
+export function partsOf(results: readonly Day[], part: PartName, spans: TwoSpans): Part[] {
   const parts = new Map<string, Part>()
   for (const day of results) {
     const when = spans.now.includes(day.date) ? 'now' : spans.before.includes(day.date) ? 'before' : undefined
@@ -93,6 +142,7 @@ export function partsOf(results: readonly Day[], part: PartName, spans: Spans): 
       const known = parts.get(id) ?? {
         id,
         name: id === '' ? t('usage.others') : nameOf(id, metadata),
+        isRest: id === '',
         now: nothing,
         before: nothing,
       }
@@ -105,9 +155,9 @@ export function partsOf(results: readonly Day[], part: PartName, spans: Spans): 
   )
 }
 
-/** Keys and teams have a name beside their id, deployments the model that they serve. */
+/** Keys, teams, organizations and users have a name beside their id, deployments the model that they serve. */
 function nameOf(id: string, metadata: Readonly<Record<string, unknown>>): string {
   if (typeof metadata.model_name === 'string') return `${metadata.model_name} → ${id}`
-  const alias = metadata.key_alias ?? metadata.team_alias
+  const alias = metadata.key_alias ?? metadata.team_alias ?? metadata.organization_alias ?? metadata.user_email
   return typeof alias === 'string' ? alias : id
 }

@@ -12,7 +12,7 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Ago } from '../components/values.tsx'
 import { useOpened, useSearchValue } from '../lib/address.ts'
-import { formatMoney } from '../lib/format.ts'
+import { formatMomentOfYear, formatMoney } from '../lib/format.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { textOf } from '../strings/index.ts'
 import { page, t } from './audit.page.ts'
@@ -116,7 +116,7 @@ function EntryDrawer({ id, onClose }: { readonly id: string; readonly onClose: (
         <div className="flex flex-col gap-6">
           <Facts
             facts={[
-              { name: t('audit.at'), value: new Date(found.updated_at).toLocaleString() },
+              { name: t('audit.at'), value: formatMomentOfYear(Date.parse(found.updated_at)) },
               { name: t('audit.object'), value: <Id id={found.object_id} /> },
               { name: t('audit.by'), value: found.changed_by },
               { name: t('audit.key'), value: <Id id={found.changed_by_api_key} /> },
@@ -145,7 +145,7 @@ const momentEnd = '_at_ms'
 function shownValue(name: string, value: unknown): string {
   if (isEmpty(value) || Number.isNaN(Number(value))) return shown(value)
   if (name.endsWith(dollarsEnd)) return formatMoney(Number(value) / 1e9)
-  return name.endsWith(momentEnd) ? new Date(Number(value)).toLocaleString() : shown(value)
+  return name.endsWith(momentEnd) ? formatMomentOfYear(Number(value)) : shown(value)
 }
 
 const fieldName = (name: string): string =>

@@ -17,7 +17,7 @@ import type { Column } from '../components/table.tsx'
 import { toast } from '../components/overlays/toast.tsx'
 import { Money } from '../components/values.tsx'
 import { isAdministrator } from '../frame/rights.ts'
-import { formatCompact, formatCount } from '../lib/format.ts'
+import { formatCompact, formatCount, formatPercent } from '../lib/format.ts'
 import { textOf } from '../strings/index.ts'
 import { page, t } from './caching.page.ts'
 import { CacheActivity } from './caching/activity.tsx'
@@ -77,7 +77,7 @@ function State({ cache, mayChange }: { readonly cache: CachePing; readonly mayCh
   return (
     <>
       <dl className="grid gap-3 narrow:grid-cols-4">
-        <Figure name={t('caching.rate')} value={lookups === 0 ? '–' : `${Math.round((found / lookups) * 100)} %`}>
+        <Figure name={t('caching.rate')} value={lookups === 0 ? '–' : formatPercent(found / lookups)}>
           {t('caching.ofCalls', { found: formatCount(found), asked: formatCount(lookups) })}
         </Figure>
         <Figure name={t('caching.saved')} value={<Money usd={saved} />}>

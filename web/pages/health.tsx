@@ -16,6 +16,7 @@ import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { Duration } from '../components/values.tsx'
 import { isAdministrator } from '../frame/rights.ts'
+import { formatShare } from '../lib/format.ts'
 import { textOf } from '../strings/index.ts'
 import { page, t } from './health.page.ts'
 import type { StringKey } from './health.page.ts'
@@ -62,7 +63,7 @@ function StateBadge({ row }: { readonly row: Row }) {
 }
 
 const successOf = ({ requests, failed_requests: failed }: Row): string =>
-  requests === 0 ? '–' : `${(((requests - failed) / requests) * 100).toFixed(1)} %`
+  requests === 0 ? '–' : formatShare((requests - failed) / requests)
 
 const columns: readonly Column<Row>[] = [
   {

@@ -17,15 +17,16 @@ import { mayReadAll } from '../frame/rights.ts'
 import { useSearchValue } from '../lib/address.ts'
 import { csvText, download } from '../lib/csv.ts'
 import { nanoText } from '../lib/dollars.ts'
-import { formatCompact, formatCount, formatMoney } from '../lib/format.ts'
+import { formatChange, formatCompact, formatCount, formatMoney } from '../lib/format.ts'
 import { textOf } from '../strings/index.ts'
 import { page, t } from './usage.page.ts'
 import type { StringKey } from './usage.page.ts'
 import { logsLink, spanOfDays } from './logs/link.ts'
-import { byDay, dimensions, partsOf, total, twoSpans } from '../lib/usage-sums.ts'
-import type { Dimension, DimensionName, Metrics, Part } from '../lib/usage-sums.ts'
-
-const dayChoices = ['7', '30', '90'] as const
+import { byDay, dimensions, partsOf, spansOf, total } from '../lib/usage-sums.ts'
+import type { Dimension, DimensionName, Metrics, Part, TwoSpans } from '../lib/usage-sums.ts'
+import { DividedTable } from './usage/divided.tsx'
+import { dividedBy } from './usage/dividable.ts'
+import { PeriodChoice } from './usage/period-choice.tsx'
 
 /** What the chart shows. */
 const measures = {
@@ -44,6 +45,10 @@ const loggedBy: Partial<Record<DimensionName, string>> = {
   key: 'key',
   user: 'user',
   team: 'team',
+  organization: 'organization',
+  tag: 'tag',
+  provider: 'provider',
+  deployment: 'deployment',
   customer: 'customer',
 }
 const dimensionNames = Object.keys(dimensions) as DimensionName[]
@@ -136,13 +141,13 @@ function useColumns(by: DimensionName, days: readonly string[]): readonly Column
 }
 
 /** Days of one report in both spans: one request. */
-function useReport(report: Dimension['report'], spans: ReturnType<typeof twoSpans>) {
-  const [first, last] = [spans.before[0]!, spans.now.at(-1)!]
+function useReport(report: Dimension['report'], spans: TwoSpans) {
+  const [first, last] = [spans.before[0] ?? spans.now[0]!, spans.now.at(-1)!]
   return useQuery({
     queryKey: ['usage', report, first, last],
     queryFn: ({ signal }): Promise<DailyActivity> =>
       ask(`GET /${report}/daily/activity`, {
-        query: { start_date: first, end_date: last, page_size: 2 * spans.now.length },
+        query: { start_date: first, end_date: last, page_size: spans.before.length + spans.now.length },
         signal,
       }),
   })
@@ -153,15 +158,19 @@ const dimensionChoice = (value: (typeof dimensionNames)[number]) => ({
   label: `${t('usage.by')} ${t(`usage.by.${value}`)}`,
 })
 
+const usualPeriod = '30'
+
 /** What was spent, by day and by what caused it, against as many days before. */
 export default function UsagePage() {
-  const [days, setDays] = useSearchValue('days', '30')
+  const [days, setDays] = useSearchValue('days', usualPeriod)
   const [dimensionText, setDimension] = useSearchValue('by', 'model')
   const [measureText, setMeasure] = useSearchValue('show', 'spend')
-  const dayCount = dayChoices.some(choice => choice === days) ? Number(days) : 30
   const by = dimensionNames.find(name => name === dimensionText) ?? 'model'
   const measure = measureNames.find(name => name === measureText) ?? 'spend'
-  const spans = useMemo(() => twoSpans(dayCount, Date.now()), [dayCount])
+  const [andText, setAnd] = useSearchValue('and', '')
+  const period = useMemo(() => (spansOf(days, Date.now()) ? days : usualPeriod), [days])
+  const spans = useMemo(() => spansOf(period, Date.now())!, [period])
+  const and = dividedBy(by).find(name => name === andText)
   // Calls count once here; a call of several tags counts for each of them in the report of tags.
   const all = useReport('user', spans)
   const { report, part } = dimensions[by]
@@ -170,13 +179,7 @@ export default function UsagePage() {
   const parts = useMemo(() => parted.data && partsOf(parted.data.results, part, spans), [parted.data, part, spans])
   const filters = (
     <>
-      <Select
-        isCompact
-        label={t('range.label')}
-        value={String(dayCount)}
-        onChange={setDays}
-        choices={dayChoices.map(value => ({ value: value as string, label: t('usage.days', { count: value }) }))}
-      />
+      <PeriodChoice value={period} onChange={setDays} />
       <Select
         isCompact
         label={t('usage.show')}
@@ -191,9 +194,24 @@ export default function UsagePage() {
         onChange={setDimension}
         choices={dimensionNames.map(dimensionChoice)}
       />
+      {dividedBy(by).length > 0 && (
+        <Select
+          isCompact
+          label={t('usage.and')}
+          value={and ?? ''}
+          onChange={setAnd}
+          choices={[
+            { value: '', label: t('usage.andNothing') },
+            ...dividedBy(by).map(value => ({
+              value: value as string,
+              label: `${t('usage.and')} ${t(`usage.by.${value}`)}`,
+            })),
+          ]}
+        />
+      )}
     </>
   )
-  const action = (
+  const action = !and && (
     <Button
       data-primary
       icon={<Download size={16} aria-hidden />}
@@ -208,7 +226,8 @@ export default function UsagePage() {
       {all.isError && <ErrorState error={all.error} onRetry={() => void all.refetch()} />}
       {!all.isError && <Overall results={all.data?.results} spans={spans} measure={measure} />}
       {parted.isError && report !== 'user' && <ErrorState error={parted.error} onRetry={() => void parted.refetch()} />}
-      {!parted.isError && (
+      {and && <DividedTable by={by} and={and} days={spans.now} />}
+      {!and && !parted.isError && (
         <Table
           label={t('usage.table', { by: t(`usage.by.${by}`) })}
           columns={columns}
@@ -218,14 +237,14 @@ export default function UsagePage() {
           empty={<EmptyState title={t('usage.empty')}>{t('usage.emptyHelp')}</EmptyState>}
         />
       )}
-      {parted.data?.metadata.breakdown_complete === false && <p className="text-muted">{t('usage.incomplete')}</p>}
+      {!and && parts?.some(one => one.isRest) && <p className="text-muted">{t('usage.incomplete')}</p>}
     </Page>
   )
 }
 
 interface OverallProps {
   readonly results: DailyActivity['results'] | undefined
-  readonly spans: ReturnType<typeof twoSpans>
+  readonly spans: TwoSpans
   readonly measure: Measure
 }
 
@@ -274,16 +293,15 @@ interface FigureProps {
 function Figure({ name, now, before }: FigureProps) {
   const { title, of, format } = measures[name]
   const [value, old] = [of(now), of(before)]
-  const percent = old === 0 ? null : Math.round(((value - old) / old) * 100)
   return (
     <Panel>
       <div className="flex flex-col gap-1">
         <span className="text-muted">{t(title)}</span>
         <span className="numbers text-title font-semibold">{format(value)}</span>
         <span className="numbers text-muted">
-          {percent === null
+          {old === 0
             ? t('usage.noneBefore')
-            : t('usage.change', { percent: `${percent > 0 ? '+' : ''}${percent}`, before: format(old) })}
+            : t('usage.change', { percent: formatChange((value - old) / old), before: format(old) })}
         </span>
         {name === 'spend' && now.unpriced_requests > 0 && (
           <span className="text-warn">{t('usage.unpricedHelp', { count: formatCount(now.unpriced_requests) })}</span>

@@ -8,6 +8,7 @@ import { allSpendLogs } from '../spend/all-rows.ts'
 import { estimateEndpoints } from '../spend/estimate.ts'
 import { spendHistogram } from '../spend/histogram.ts'
 import { reportEndpoints } from '../spend/report.ts'
+import { spendSummary } from '../spend/summary.ts'
 import { totalsEndpoints } from '../spend/totals.ts'
 
 /** What was called and what it cost: logs, events, sums, reports, stored bodies. */
@@ -16,6 +17,7 @@ export const endpoints: readonly Endpoint[] = [
   allSpendLogs,
   spendHistogram,
   spendEvents,
+  spendSummary,
   ...callBodyEndpoints,
   ...totalsEndpoints,
   ...reportEndpoints,

@@ -14,13 +14,13 @@ import {
   keysById,
   metrics,
   shownMetrics,
-  teamAliases,
   topSpendersFor,
   unpriced,
   usageFor,
   usd,
 } from './common/access.ts'
 import { daySpanDoc, daySpanOf, dayText, spanFields } from '../common/date-span.ts'
+import { namesOfOwners } from './common/owner-names.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { jsonEndpoint } from '../common/json-endpoint.ts'
 
@@ -238,8 +238,10 @@ interface Parts {
   /** By entity; undefined = the details have all that is shown. */
   readonly entities: readonly UsageGroup[] | undefined
   readonly keys: ReadonlyMap<string, KeyRecord>
-  /** Of teams, where the parts are theirs. */
-  readonly aliases: ReadonlyMap<string, string>
+  /** Of teams, organizations or users, where the parts are theirs. */
+  readonly names: ReadonlyMap<string, string>
+  /** Every entity is there: what is in none of them belongs to none. */
+  readonly hasAllEntities: boolean
 }
 
 async function partsOf(
@@ -281,8 +283,17 @@ async function partsOf(
     services,
     details.map(one => one.fields.key_id),
   )
-  const teams = field === 'team_id' ? (entities ?? details).map(one => one.fields.team_id) : []
-  return { details, entities, keys, aliases: await teamAliases(services, teams) }
+  const owners = ownerKinds[field]
+  const ids = (entities ?? details).map(one => one.fields[field])
+  const names = owners ? await namesOfOwners(services, owners, ids) : new Map<string, string>()
+  const hasAllEntities = topSpenders === null && (entities?.length ?? 0) < groupsMax
+  return { details, entities, keys, names, hasAllEntities }
+}
+
+const ownerKinds: Partial<Record<UsageField, 'team' | 'organization' | 'user'>> = {
+  team_id: 'team',
+  organization_id: 'organization',
+  user_id: 'user',
 }
 
 const ofDay = (parts: Parts, day: number): Parts => ({
@@ -334,7 +345,7 @@ interface DayParts extends Parts {
 }
 
 function breakdown(kind: EntityKind, parts: DayParts): DailyActivity['results'][number]['breakdown'] {
-  const { day, groups, details, entities, keys, aliases } = parts
+  const { day, groups, details, entities, keys, names } = parts
   const by = (field: UsageField, rows: readonly UsageGroup[]) => sumsBy(rows, one => one.fields[field])
   const keyParts = (rows: readonly UsageGroup[], whole: UsageSums) =>
     withOther(parts, by('key_id', rows), whole, {
@@ -358,10 +369,10 @@ function breakdown(kind: EntityKind, parts: DayParts): DailyActivity['results'][
     deployments: deploymentParts(groups),
     mcp_servers: {},
     api_keys: keyParts(details, day),
-    entities: withOther(parts, by(kind.field, entities ?? details), day, {
+    entities: withOther({ ...parts, isWhole: parts.hasAllEntities }, by(kind.field, entities ?? details), day, {
       show: (value, sums) => ({
         metrics: shownMetrics(sums),
-        metadata: kind.field === 'team_id' ? { team_alias: aliases.get(value) ?? null } : {},
+        metadata: entityMetadata(kind.field, names.get(value) ?? null),
         api_key_breakdown: keyParts(
           details.filter(one => one.fields[kind.field] === value),
           sums,
@@ -370,6 +381,13 @@ function breakdown(kind: EntityKind, parts: DayParts): DailyActivity['results'][
       nameOf: value => value,
     }),
   }
+}
+
+/** What the entity is called, by LiteLLM's names. */
+function entityMetadata(field: UsageField, name: string | null): Readonly<Record<string, string | null>> {
+  if (field === 'team_id') return { team_alias: name }
+  if (field === 'organization_id') return { organization_alias: name }
+  return field === 'user_id' ? { user_email: name } : {}
 }
 
 /** Without parts by key: no sums that are kept for long divide them. */
@@ -406,19 +424,22 @@ interface RowView<Part> {
  * rest only where not everything was read.
  */
 function withOther<Part extends object>(
-  { entities, others }: DayParts,
+  { entities, others, isWhole = false }: DayParts & { readonly isWhole?: boolean },
   sums: ReadonlyMap<string, UsageSums>,
   whole: UsageSums,
   { show, nameOf }: RowView<Part>,
 ): Record<string, Part> {
   const shown = shownParts(sums, show, nameOf)
-  if (entities === undefined) return shown
+  if (entities === undefined || isWhole) return shown
   const rest = [...sums].reduce((left, [name, one]) => (name === '' ? left : subtractUsageSums(left, one)), whole)
   if (rest.requests <= 0) return shown
   others.isAny = true
   let name = 'other'
   while (name in shown) name = `(${name})`
-  return { ...shown, [name]: { ...show('', rest), metadata: { is_other: true } } }
+  return {
+    ...shown,
+    [name]: { ...show('', rest), metadata: { is_other: true } },
+  }
 }
 
 /** Without the calls that have no such part. */

@@ -1,5 +1,6 @@
 import clsx from 'clsx'
 import type { ReactNode } from 'react'
+import { formatPercent } from '../../lib/format.ts'
 import { t } from '../../strings/index.ts'
 import { Ago } from '../values.tsx'
 
@@ -31,7 +32,7 @@ export function Meter({ label, used, limit, format, resetsAt, reachedAt }: Meter
     <div className="flex min-w-0 flex-col gap-1">
       <div className="numbers flex flex-wrap gap-2">
         <span>{amount}</span>
-        {limit !== null && <span className="text-muted">{Math.floor(share * 100)} %</span>}
+        {limit !== null && <span className="text-muted">{formatPercent(Math.floor(share * 100) / 100)}</span>}
         {share >= warnShare && (
           <span className={share >= 1 ? 'text-bad' : 'text-warn'}>
             {t(share >= 1 ? 'meter.reached' : 'meter.near')}

@@ -7,6 +7,7 @@ import { Button } from '../../components/button.tsx'
 import { Markdown } from '../../components/text/markdown.tsx'
 import { Skeleton } from '../../components/states.tsx'
 import { Duration, Money, Tokens } from '../../components/values.tsx'
+import { formatSpeed } from '../../lib/format.ts'
 import { t } from '../chat.page.ts'
 import { Sources, ToolCalls } from './answer-details.tsx'
 import { Failure } from './failure.tsx'
@@ -132,5 +133,5 @@ function figuresTitle({ first_token_ms, output_tokens, duration_ms }: Message['c
   const streamedMs = (duration_ms ?? 0) - (first_token_ms ?? 0)
   if (first_token_ms == null || output_tokens == null || streamedMs < 50) return ''
   const speed = (output_tokens / streamedMs) * 1000
-  return t('chat.speed', { first: first_token_ms, speed: speed.toFixed(speed < 100 ? 1 : 0) })
+  return t('chat.speed', { first: first_token_ms, speed: formatSpeed(speed) })
 }

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import type { Overview } from '../../api/schema.d.ts'
 import { percentilesText } from '../../components/charts/percentiles.tsx'
 import type { Percentiles } from '../../components/charts/percentiles.tsx'
-import { formatCompact, formatCount, formatMoment, formatMoney } from '../../lib/format.ts'
+import { formatCompact, formatCount, formatMoment, formatMoney, formatPercent } from '../../lib/format.ts'
 import { t } from '../overview.page.ts'
 import type { StringKey } from '../overview.page.ts'
 
@@ -15,15 +15,13 @@ interface Figure {
   readonly format: (value: number) => string
 }
 
-const percent = (share: number): string => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`
-
 const figures: readonly Figure[] = [
   { title: 'overview.requests', of: sums => sums.api_requests, format: formatCount },
   { title: 'overview.spend', of: sums => sums.spend, format: formatMoney },
   {
     title: 'overview.errors',
     of: sums => (sums.api_requests === 0 ? 0 : sums.failed_requests / sums.api_requests),
-    format: percent,
+    format: formatPercent,
   },
   { title: 'overview.tokens', of: sums => sums.total_tokens, format: formatCompact },
 ]

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { callQuery } from '../../api/calls.ts'
 import { Duration, Money, Tokens } from '../../components/values.tsx'
+import { formatSpeed } from '../../lib/format.ts'
 import { t } from '../playground.page.ts'
 import type { Run } from './use-runs.ts'
 
@@ -31,7 +32,7 @@ export function Figures({ run }: { readonly run: Run }) {
           <Duration milliseconds={rounded(run.tookMs)} />
         </Figure>
         <Figure name={t('playground.speed')}>
-          {speed === null ? '–' : t('playground.perSecond', { count: speed.toFixed(speed < 100 ? 1 : 0) })}
+          {speed === null ? '–' : t('playground.perSecond', { count: formatSpeed(speed) })}
         </Figure>
         <Figure name={t('playground.cost')}>{call ? <Money usd={call.spend} /> : '–'}</Figure>
         <Figure name={t('playground.input')}>

@@ -1,7 +1,39 @@
 import type { Services } from '../../../core/endpoint.ts'
 import type { LedgerRow } from '../../../core/ledger/ledger-columns.ts'
+import type { UsageDimensionName } from '../../../core/ledger/usage-dimensions.ts'
 import type { OwnerNames } from '../../../core/ledger/shown-call.ts'
 import { keysById } from './access.ts'
+
+/** What keys, users, teams or organizations are called, by their ids; of anything else nothing is. */
+export async function namesOfOwners(
+  services: Services,
+  kind: UsageDimensionName,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const wanted = [...new Set(ids)].filter(id => id !== '').slice(0, namedMax)
+  const found = await ownersOf(services, kind, wanted)
+  return new Map(found.flatMap(({ id, name }) => (name === null ? [] : [[id, name] as const])))
+}
+
+async function ownersOf(
+  { keys, tenancy }: Services,
+  kind: UsageDimensionName,
+  ids: readonly string[],
+): Promise<readonly { readonly id: string; readonly name: string | null }[]> {
+  if (ids.length === 0) return []
+  switch (kind) {
+    case 'key':
+      return (await keys.findAll(ids)).map(({ id, alias }) => ({ id, name: alias }))
+    case 'user':
+      return (await tenancy.findAll('user', ids)).map(({ id, email, alias }) => ({ id, name: email ?? alias }))
+    case 'team':
+    case 'organization':
+    case 'customer':
+      return (await tenancy.findAll(kind, ids)).map(({ id, alias }) => ({ id, name: alias }))
+    default:
+      return []
+  }
+}
 
 /** Objects of a kind that are looked up for one answer; further ones have no name in it. */
 const namedMax = 1000
