@@ -12,7 +12,9 @@ export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
       {facts.map(({ name, value }) => (
         <div key={name} className="flex min-w-0 flex-wrap justify-between gap-x-4 border-b border-line py-2">
           <dt className="text-muted">{name}</dt>
-          <dd className="min-w-0 break-words">{value}</dd>
+          <dd dir="auto" className="min-w-0 break-words">
+            {value}
+          </dd>
         </div>
       ))}
     </dl>

@@ -228,7 +228,7 @@ function BodyRow<Row>({ row, index, top, template, columns, rowId, rowLink, open
       style={{ ...template, ...(top !== undefined && { transform: `translateY(${top}px)` }) }}
     >
       {columns.map((column, at) => (
-        <div key={column.id} role="cell" className={cellClass(column, 'min-h-9')}>
+        <div key={column.id} role="cell" dir="auto" className={cellClass(column, 'min-h-9')}>
           {at === 0 && link ? (
             <Link
               to={link.to}

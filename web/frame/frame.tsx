@@ -11,6 +11,7 @@ import { lazyPart } from '../components/lazy-part.tsx'
 import { Skeleton } from '../components/states.tsx'
 import { t } from '../strings/index.ts'
 import { AccountButton } from './account-button.tsx'
+import { useKeptFocus } from './keep-focus.ts'
 import { routes } from './routes.ts'
 import { Brand, Sidebar } from './sidebar.tsx'
 import { useShortcuts } from './shortcuts.ts'
@@ -30,6 +31,7 @@ export function Frame() {
   const path = useRouterState({ select: state => state.location.pathname })
   const page = routes.find(one => one.path === path)
   const isSignedOut = useIsSignedOut()
+  useKeptFocus(path)
   if (page?.isBare)
     return (
       <main className="flex min-h-full flex-col">

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError } from '../api/client.ts'
 import type { Session } from '../api/schema.d.ts'
-import { endSession, endSessions, sessionsQuery } from '../api/session.ts'
+import { endSession, endSessions, sessionsQuery, useSession } from '../api/session.ts'
 import { Appearance } from '../components/appearance.tsx'
 import { Badge } from '../components/badge.tsx'
 import { Button } from '../components/button.tsx'
@@ -18,10 +18,12 @@ import { useLeaveToSignIn } from '../frame/sign-out.ts'
 import { deviceName } from '../lib/device-name.ts'
 import { textOf } from '../strings/index.ts'
 import { page, t } from './sessions.page.ts'
+import { OwnPassword } from './sessions/own-password.tsx'
 
 /** Where this person is signed in, and how to end it there. */
 export default function SessionsPage() {
   const sessions = useQuery(sessionsQuery)
+  const session = useSession().data
   const [isEndingAll, setEndingAll] = useState(false)
   const leave = useLeaveToSignIn()
   // The gateway lists sessions of persons alone.
@@ -52,6 +54,7 @@ export default function SessionsPage() {
           empty={<EmptyState title={t('sessions.empty')} />}
         />
       )}
+      {session?.user_id && <OwnPassword />}
       <Appearance />
       <Confirm
         open={isEndingAll}

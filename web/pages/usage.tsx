@@ -26,6 +26,7 @@ import { byDay, dimensions, partsOf, spansOf, total } from '../lib/usage-sums.ts
 import type { Dimension, DimensionName, Metrics, Part, TwoSpans } from '../lib/usage-sums.ts'
 import { DividedTable } from './usage/divided.tsx'
 import { dividedBy } from './usage/dividable.ts'
+import type { SecondDimension } from './usage/dividable.ts'
 import { PeriodChoice } from './usage/period-choice.tsx'
 
 /** What the chart shows. */
@@ -162,12 +163,12 @@ const usualPeriod = '30'
 
 /** What was spent, by day and by what caused it, against as many days before. */
 export default function UsagePage() {
-  const [days, setDays] = useSearchValue('days', usualPeriod)
-  const [dimensionText, setDimension] = useSearchValue('by', 'model')
-  const [measureText, setMeasure] = useSearchValue('show', 'spend')
+  const [days] = useSearchValue('days', usualPeriod)
+  const [dimensionText] = useSearchValue('by', 'model')
+  const [measureText] = useSearchValue('show', 'spend')
   const by = dimensionNames.find(name => name === dimensionText) ?? 'model'
   const measure = measureNames.find(name => name === measureText) ?? 'spend'
-  const [andText, setAnd] = useSearchValue('and', '')
+  const [andText] = useSearchValue('and', '')
   const period = useMemo(() => (spansOf(days, Date.now()) ? days : usualPeriod), [days])
   const spans = useMemo(() => spansOf(period, Date.now())!, [period])
   const and = dividedBy(by).find(name => name === andText)
@@ -177,7 +178,55 @@ export default function UsagePage() {
   const columns = useColumns(by, spans.now)
   const parted = useReport(report, spans)
   const parts = useMemo(() => parted.data && partsOf(parted.data.results, part, spans), [parted.data, part, spans])
-  const filters = (
+  const action = !and && (
+    <Button
+      data-primary
+      icon={<Download size={16} aria-hidden />}
+      disabled={!parts?.length}
+      onClick={() => download(`usage-by-${by}-${spans.now[0]}-${spans.now.at(-1)}.csv`, csvOf(parts ?? []))}
+    >
+      {t('usage.csv')}
+    </Button>
+  )
+  return (
+    <Page
+      title={textOf(page.title)}
+      filters={<UsageFilters period={period} measure={measure} by={by} and={and} />}
+      action={action}
+    >
+      {all.isError && <ErrorState error={all.error} onRetry={() => void all.refetch()} />}
+      {!all.isError && <Overall results={all.data?.results} spans={spans} measure={measure} />}
+      {parted.isError && report !== 'user' && <ErrorState error={parted.error} onRetry={() => void parted.refetch()} />}
+      {and && <DividedTable by={by} and={and} days={spans.now} />}
+      {!and && !parted.isError && (
+        <Table
+          label={t('usage.table', { by: t(`usage.by.${by}`) })}
+          columns={columns}
+          rows={parts}
+          rowId={one => one.id}
+          rowLink={one => linkOfPart(one, by, spans.now)}
+          empty={<EmptyState title={t('usage.empty')}>{t('usage.emptyHelp')}</EmptyState>}
+        />
+      )}
+      {!and && parts?.some(one => one.isRest) && <p className="text-muted">{t('usage.incomplete')}</p>}
+    </Page>
+  )
+}
+
+interface UsageFiltersProps {
+  readonly period: string
+  readonly measure: Measure
+  readonly by: DimensionName
+  readonly and: SecondDimension | undefined
+}
+
+/** Period, chart, and what the table sums by: all of it in the address. */
+function UsageFilters({ period, measure, by, and }: UsageFiltersProps) {
+  const [, setDays] = useSearchValue('days', usualPeriod)
+  const [, setDimension] = useSearchValue('by', 'model')
+  const [, setMeasure] = useSearchValue('show', 'spend')
+  const [, setAnd] = useSearchValue('and', '')
+  return (
     <>
       <PeriodChoice value={period} onChange={setDays} />
       <Select
@@ -210,35 +259,6 @@ export default function UsagePage() {
         />
       )}
     </>
-  )
-  const action = !and && (
-    <Button
-      data-primary
-      icon={<Download size={16} aria-hidden />}
-      disabled={!parts?.length}
-      onClick={() => download(`usage-by-${by}-${spans.now[0]}-${spans.now.at(-1)}.csv`, csvOf(parts ?? []))}
-    >
-      {t('usage.csv')}
-    </Button>
-  )
-  return (
-    <Page title={textOf(page.title)} filters={filters} action={action}>
-      {all.isError && <ErrorState error={all.error} onRetry={() => void all.refetch()} />}
-      {!all.isError && <Overall results={all.data?.results} spans={spans} measure={measure} />}
-      {parted.isError && report !== 'user' && <ErrorState error={parted.error} onRetry={() => void parted.refetch()} />}
-      {and && <DividedTable by={by} and={and} days={spans.now} />}
-      {!and && !parted.isError && (
-        <Table
-          label={t('usage.table', { by: t(`usage.by.${by}`) })}
-          columns={columns}
-          rows={parts}
-          rowId={one => one.id}
-          rowLink={one => linkOfPart(one, by, spans.now)}
-          empty={<EmptyState title={t('usage.empty')}>{t('usage.emptyHelp')}</EmptyState>}
-        />
-      )}
-      {!and && parts?.some(one => one.isRest) && <p className="text-muted">{t('usage.incomplete')}</p>}
-    </Page>
   )
 }
 

@@ -12,6 +12,7 @@ import type { BudgetCharge } from '../tenancy/budget-charge.ts'
 import { bigintText } from '../../lib/text.ts'
 import { outcomeText } from '../guardrails.ts'
 import { attemptListOf, errorMessageOf } from './attempt-list.ts'
+import { publicModelOf } from './public-model.ts'
 import type { Served, Usage } from '../usage/usage.ts'
 
 /**
@@ -461,12 +462,6 @@ function compileValues<Source, Values>(
   const fields = columns.map(({ name, nullable }) => `${name}: ${name}(source)${nullable ? ' ?? null' : ''}`)
   const compile = new Function(...columns.map(({ name }) => name), `return source => ({ ${fields.join(', ')} })`)
   return compile(...columns.map(columnSource)) as (source: Source) => Values
-}
-
-/** A deployment may be named by its id, as test calls do: its public name says more. */
-function publicModelOf({ call: { model, candidates } }: Pick<Settlement, 'call'>): string {
-  const [first] = candidates
-  return first?.id === model && !first.modelName.includes('*') ? first.modelName : model
 }
 
 /** Of the deployment that answered, or failed last. */

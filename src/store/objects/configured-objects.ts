@@ -291,7 +291,10 @@ async function presentRow(tx: SQL, { kind, id, version }: Pick<ConfiguredObject,
   const [row] = (await tx`select * from configured_objects where kind = ${kind} and id = ${id}`) as Row[]
   if (!row) throw new GatewayError('not-found', `this ${wordOf(kind)} does not exist any more`, { param: 'id' })
   if (toNumber(row.version) !== version)
-    throw conflict(`this ${wordOf(kind)} has version ${row.version} meanwhile; read it again and repeat the change`)
+    throw conflict(
+      `somebody changed this ${wordOf(kind)} since it was read, so nothing of this change was stored; read it again ` +
+        'and repeat the change',
+    )
   return row
 }
 

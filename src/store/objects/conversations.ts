@@ -274,9 +274,11 @@ async function update(
   const before = toConversation(keys, row)
   const { currentMessageId, ...written } = changes
   if (version !== undefined && version !== before.version)
-    throw new GatewayError('conflict', `it was changed meanwhile: version ${before.version}, not ${version}`, {
-      param: 'version',
-    })
+    throw new GatewayError(
+      'conflict',
+      'the conversation was changed since it was read, so nothing of this change was stored; read it again',
+      { param: 'version' },
+    )
   if (currentMessageId) await checkMessage(tx, reference.id, currentMessageId)
   const isWritten = Object.keys(written).length > 0
   const after = { ...before, ...changes, version: before.version + (isWritten ? 1 : 0) }

@@ -437,9 +437,8 @@ const isReachedOtherwise = (kind: TenantKind, before: Tenants[TenantKind], after
 
 function checkVersion(is: number, expected: number | undefined): void {
   if (expected === undefined || expected === is) return
-  throw new GatewayError('conflict', `it was changed meanwhile: version ${is}, not ${expected}; read it again`, {
-    param: 'version',
-  })
+  const why = 'somebody changed it since it was read, so nothing of this change was stored'
+  throw new GatewayError('conflict', `${why}; read it again and repeat the change`, { param: 'version' })
 }
 
 const hasExpired = ({ expiresAtMs }: KeyRecord, nowMs: number): boolean => expiresAtMs !== null && expiresAtMs <= nowMs

@@ -1,7 +1,7 @@
 import { Combobox as Base } from '@base-ui/react/combobox'
 import clsx from 'clsx'
 import { Check, ChevronsUpDown, X } from 'lucide-react'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { t } from '../../strings/index.ts'
 import { Field } from './field.tsx'
 import { inputClass } from './input-class.ts'
@@ -63,6 +63,8 @@ interface MultiComboboxProps extends CommonProps {
 export function MultiCombobox(props: MultiComboboxProps) {
   const { label, choices, help, error, placeholder, value, onChange, isFree = false } = props
   const [typed, setTyped] = useState('')
+  // The field forgets it before it tells that the focus has left.
+  const pending = useRef('')
   const own = typed.trim()
   const isNew = isFree && own !== '' && !choices.some(one => one.value === own) && !value.includes(own)
   const chosen = value.map(one => choices.find(choice => choice.value === one) ?? { value: one, label: one })
@@ -72,10 +74,14 @@ export function MultiCombobox(props: MultiComboboxProps) {
         multiple
         items={isNew ? [{ value: own, label: own, about: t('all.addTyped') }, ...choices] : choices}
         autoHighlight={isFree}
-        onInputValueChange={setTyped}
+        onInputValueChange={(text, { reason }) => {
+          setTyped(text)
+          if (reason === 'input-change') pending.current = text
+        }}
         value={chosen}
         onValueChange={(list, { reason }) => {
           // Escape closes the list, or the dialog around; it would also take all that was chosen.
+          pending.current = ''
           if (reason !== 'escape-key') onChange(list.map(one => one.value))
         }}
         isItemEqualToValue={(one, other) => one.value === other.value}
@@ -93,6 +99,12 @@ export function MultiCombobox(props: MultiComboboxProps) {
           ))}
           <Base.Input
             placeholder={chosen.length === 0 ? (placeholder ?? t('all.search')) : ''}
+            // What was typed is meant, also without Enter.
+            onBlur={() => {
+              const text = pending.current.trim()
+              pending.current = ''
+              if (isFree && text !== '' && !value.includes(text)) onChange([...value, text])
+            }}
             className="h-6 min-w-24 grow bg-transparent px-2 outline-none touch:h-11"
           />
         </Base.Chips>

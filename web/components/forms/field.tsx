@@ -42,6 +42,7 @@ export function TextField({ label, help, error, isOptional, value, onChange, isC
     <Field label={label} help={help} error={error} isOptional={isOptional}>
       <Base.Control
         autoComplete="off"
+        dir="auto"
         {...others}
         aria-invalid={error ? true : undefined}
         value={value}
@@ -56,6 +57,7 @@ export function TextArea({ label, help, error, value, onChange, rows = 4, ...oth
   return (
     <Field label={label} help={help} error={error}>
       <Base.Control
+        dir="auto"
         {...others}
         aria-invalid={error ? true : undefined}
         value={value}

@@ -55,11 +55,6 @@ export const setNowhere: Readonly<Record<string, string>> = {
   'budget.temp_budget_reason': 'See the increase.',
 }
 
-/** Objects whose fields no page sets, with the reason. */
-export const withoutForm: Readonly<Partial<Record<ObjectKind, string>>> = {
-  tag: 'There is no page of tags: they are made and changed by the API, and raised on the page of budgets.',
-}
-
 /** What is asked for together. The first part is always open. */
 const parts = {
   general: [

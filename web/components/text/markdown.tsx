@@ -147,7 +147,7 @@ export function Markdown({ text, isGrowing = false }: MarkdownProps) {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the buttons in it are reached by the keyboard
     // biome-ignore lint/a11y/useKeyWithClickEvents: a press of the keyboard on a button is a click
-    <div className="markdown min-w-0 break-words" onClick={copyCode}>
+    <div dir="auto" className="markdown min-w-0 break-words" onClick={copyCode}>
       {tokens.map((token, at) => {
         if (token.type === 'space' || token.type === 'def') return null
         // biome-ignore lint/suspicious/noArrayIndexKey: while a text grows, blocks are only added at its end

@@ -29,7 +29,9 @@ export function QuestionView({ step, onShow, fileUrl, onEdit }: QuestionProps) {
     <article aria-label={t('chat.you')} className="flex flex-col items-end gap-1">
       {attachments.length > 0 && <SentFiles files={attachments} urlOf={fileUrl} />}
       {text !== '' && (
-        <p className="max-w-(--question) rounded-panel bg-hover px-4 py-2 break-words whitespace-pre-wrap">{text}</p>
+        <p dir="auto" className="max-w-(--question) rounded-panel bg-hover px-4 py-2 break-words whitespace-pre-wrap">
+          {text}
+        </p>
       )}
       <div className="flex items-center text-muted">
         <Variants step={step} onShow={onShow} />

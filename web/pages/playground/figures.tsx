@@ -34,6 +34,9 @@ export function Figures({ run }: { readonly run: Run }) {
         <Figure name={t('playground.speed')}>
           {speed === null ? '–' : t('playground.perSecond', { count: formatSpeed(speed) })}
         </Figure>
+        {call?.cache_hit_kind && (
+          <Figure name={t('playground.cache')}>{t(`playground.cache.${call.cache_hit_kind}`)}</Figure>
+        )}
         <Figure name={t('playground.cost')}>{call ? <Money usd={call.spend} /> : '–'}</Figure>
         <Figure name={t('playground.input')}>
           <Tokens count={call?.input_tokens} />
