@@ -10,17 +10,22 @@ import type { Command } from './command.ts'
 /** By name, in the order of the overview. */
 export const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['serve', async () => (await import('./serve.ts')).serve],
+  ['init', async () => (await import('./init.ts')).init],
   ['check', async () => (await import('./check.ts')).check],
   ['keys create', async () => (await import('./keys.ts')).keysCreate],
   ['keys list', async () => (await import('./keys.ts')).keysList],
   ['keys revoke', async () => (await import('./keys.ts')).keysRevoke],
   ['keys reset-master', async () => (await import('./keys.ts')).keysResetMaster],
   ['import litellm', async () => (await import('./import-litellm.ts')).importLitellmCommand],
+  ['doctor', async () => (await import('./doctor.ts')).doctor],
   ['migrate', async () => (await import('./migrate.ts')).migrateCommand],
   ['backup', async () => (await import('./backup.ts')).backup],
   ['restore', async () => (await import('./backup.ts')).restore],
   ['credentials rotate', async () => (await import('./credentials.ts')).credentialsRotate],
   ['models list', async () => (await import('./models.ts')).modelsList],
+  ['models test', async () => (await import('./models-test.ts')).modelsTest],
+  ['usage', async () => (await import('./usage.ts')).usage],
+  ['logs tail', async () => (await import('./logs-tail.ts')).logsTail],
   ['prices explain', async () => (await import('./prices-explain.ts')).pricesExplain],
   ['prices diff', async () => (await import('./prices-diff.ts')).pricesDiff],
   ['prices update', async () => (await import('./prices-update.ts')).pricesUpdate],
@@ -37,8 +42,11 @@ export const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['config print', async () => (await import('./config-print.ts')).configPrint],
   ['config schema', async () => (await import('./config-schema.ts')).configSchemaCommand],
   ['simulate', async () => (await import('./simulate.ts')).simulate],
+  ['completion', async () => (await import('./completion.ts')).completionOf(allCommands)],
   ['version', async () => (await import('./version.ts')).version],
 ])
+
+const allCommands = (): Promise<readonly Command[]> => Promise.all(commands.values().map(load => load()))
 
 /** The command that the first words of a command line name, the longer name first; undefined = none. */
 export async function commandOf(first: string, second: string | undefined): Promise<Command | undefined> {
@@ -49,7 +57,7 @@ export async function commandOf(first: string, second: string | undefined): Prom
 
 /** What `modelgate` and `modelgate --help` print. */
 export async function overview(): Promise<string> {
-  const all = await Promise.all(commands.values().map(load => load()))
+  const all = await allCommands()
   const width = Math.max(...all.map(one => one.name.length))
   const lines = all.map(one => `  ${one.name.padEnd(width)}  ${one.summary}`)
   return (

@@ -28,8 +28,8 @@ export const spanFlags: Readonly<Record<string, Flag>> = {
 
 const lastDayOfAll = 100_000_000
 
-/** Throws UsageError. */
-function spanOf(flags: FlagValues): DaySpan {
+/** The days of `spanFlags`. Throws UsageError. */
+export function daysOf(flags: FlagValues): DaySpan {
   const firstDay = dayNamed(flags, 'from') ?? 0
   const lastDay = dayNamed(flags, 'to') ?? lastDayOfAll
   if (firstDay > lastDay) throw new UsageError('--from is after --to; swap them')
@@ -54,7 +54,7 @@ export function withLedger<T>(
   input: CommandInput,
   work: (ledger: LedgerDatabase, span: DaySpan) => Promise<T>,
 ): Promise<T> {
-  const span = spanOf(input.flags)
+  const span = daysOf(input.flags)
   return withDatabase(input, async ({ databaseUrl }) => {
     const ledger = await openLedgerDatabase(databaseUrl)
     try {
