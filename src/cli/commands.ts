@@ -17,6 +17,7 @@ export const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['keys revoke', async () => (await import('./keys.ts')).keysRevoke],
   ['keys reset-master', async () => (await import('./keys.ts')).keysResetMaster],
   ['import litellm', async () => (await import('./import-litellm.ts')).importLitellmCommand],
+  ['db copy', async () => (await import('./db-copy.ts')).dbCopy],
   ['doctor', async () => (await import('./doctor.ts')).doctor],
   ['migrate', async () => (await import('./migrate.ts')).migrateCommand],
   ['backup', async () => (await import('./backup.ts')).backup],
