@@ -14,13 +14,21 @@ type Limits = Pick<
   | 'expiresAtMs'
   | 'ownEndMs'
   | 'rotationInterval'
+  | 'maxBudgetPerSessionNanoUsd'
   | 'tags'
   | 'metadata'
   | 'storesBodies'
   | 'objectPermission'
 >
 
-const numbers = ['requestsPerMinute', 'tokensPerMinute', 'parallelRequests', 'maxBudgetNanoUsd', 'expiresAtMs'] as const
+const numbers = [
+  'requestsPerMinute',
+  'tokensPerMinute',
+  'parallelRequests',
+  'maxBudgetNanoUsd',
+  'maxBudgetPerSessionNanoUsd',
+  'expiresAtMs',
+] as const
 const maps = ['modelRequestsPerMinute', 'modelTokensPerMinute', 'modelMaxBudget'] as const
 const lists = ['models', 'allowedRoutes'] as const
 /** Lists of which each entry demands something. */

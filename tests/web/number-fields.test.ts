@@ -16,8 +16,8 @@ type Language = keyof typeof languages
 
 /** Where fields of money and limits are: the address, and what is pressed there, one after the other. */
 const places: readonly { readonly path: string; readonly press: readonly string[]; readonly fields: number }[] = [
-  { path: '/keys?new=1', press: ['fields.limits'], fields: 5 },
-  { path: '/keys?key={key}', press: ['edit.action'], fields: 5 },
+  { path: '/keys?new=1', press: ['fields.limits'], fields: 6 },
+  { path: '/keys?key={key}', press: ['edit.action'], fields: 6 },
   { path: '/teams?new=1', press: [], fields: 5 },
   { path: '/teams?team=numbers', press: ['edit.action'], fields: 5 },
   { path: '/teams?team=numbers', press: ['teams.share.edit'], fields: 3 },
@@ -177,7 +177,7 @@ describe.skipIf(!hasChromium)('fields of money and limits', () => {
     ] as const) {
       const changes: string[] = []
       const { page } = await open(language, changes)
-      const fields = await fieldsOf(page, language, { path: '/keys?key={key}', press: ['edit.action'], fields: 5 })
+      const fields = await fieldsOf(page, language, { path: '/keys?key={key}', press: ['edit.action'], fields: 6 })
       // One good field does not carry a bad one along.
       await fields.nth(0).fill(typed)
       await fields.nth(2).fill('1e3')

@@ -18,6 +18,7 @@ export const writtenFields = {
     rotation_interval: { kind: 'duration' },
     blocked: { kind: 'flag' },
     metadata: { kind: 'object', isSelfService: true },
+    max_budget_per_session: { kind: 'dollars' },
     object_permission: { kind: 'toolPermission' },
     rpm_limit: { kind: 'limit' },
     tpm_limit: { kind: 'limit' },

@@ -273,6 +273,11 @@ export const keyFields = {
   /** The same for the text before, while that is valid. */
   formerObjectsOwner: stored('name'),
   metadata: tenantFields.metadata,
+  maxBudgetPerSessionNanoUsd: written(
+    'dollars',
+    'max_budget_per_session',
+    'Dollars that the calls of one session may cost; a client may lower it by `x-proxy-session-budget`.',
+  ),
   ...toolField,
   ...spendingFields,
 }

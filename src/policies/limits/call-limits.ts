@@ -1,7 +1,8 @@
-/** The limits of a call: its key's, and those of the customer and the tags that it names. */
+/** The limits of a call: its key's, and those of the customer, the tags and the session that it names. */
 import { CallerLimits } from '../../access/limits/limit-scopes.ts'
 import type { LimitOwner, ModelLimits } from '../../access/limits/limit-scopes.ts'
 import { endUserLimits } from '../../access/limits/named-owners.ts'
+import { hasSessionBudget, sessionLimits } from '../../access/limits/session-budget.ts'
 import type { Call } from '../../core/call.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Settings } from '../../core/settings.ts'
@@ -19,7 +20,8 @@ export interface CallLimits {
 }
 
 /** What of a call decides which limits it counts in. */
-export type LimitedCall = Pick<Call, 'caller' | 'tags' | 'endUser' | 'model' | 'models'>
+export type LimitedCall = Pick<Call, 'caller' | 'tags' | 'endUser' | 'model' | 'models'> &
+  Partial<Pick<Call, 'sessionId' | 'headers'>>
 
 /** `spendWriter`: see `budgetScopesOf`. */
 export function createCallLimits(tenants: TenantDirectory, spendWriter: string): CallLimits {
@@ -35,7 +37,7 @@ export function createCallLimits(tenants: TenantDirectory, spendWriter: string):
     of,
     ofCall(call) {
       const limits = of(call.caller, call.models.settings)
-      if (call.endUser === '' && (call.tags === undefined || call.tags.length === 0))
+      if (call.endUser === '' && (call.tags === undefined || call.tags.length === 0) && !hasSessionBudget(call))
         return limits.ofModel(call.model, call.models)
       return withOthers(limits, call, tenants)
     },
@@ -57,7 +59,7 @@ type Named = LimitOwner | undefined
 /** Tags of the key are the caller's own. */
 function othersOf(call: LimitedCall, tenants: TenantDirectory): LimitOwner[] | Promise<LimitOwner[]> {
   const { endUser, tags = [], caller, models } = call
-  const found: (Named | Promise<Named>)[] = []
+  const found: (Named | Promise<Named>)[] = [sessionLimits(call)]
   if (endUser !== '') found.push(endUserLimits(caller, endUser, tenants, models.settings.budgets))
   for (const name of tags) {
     if (caller.tags?.some(({ id }) => id === name)) continue

@@ -25,13 +25,16 @@ export interface Migration {
 /** The first step. */
 export const baseline: Migration = { id: 1, name: 'baseline', statements: baselineStatements }
 
+/** Of a key. */
+const addSessionBudget = 'alter table virtual_keys add column max_budget_per_session_nano_usd text'
+
 /** All steps, but for those that only bring columns of the ledger. */
 export const migrations: readonly Migration[] = [
   baseline,
   {
     id: 2,
     name: 'sums of many keys wait, and what of a vendor was used',
-    statements: kind => [...createPendingTexts(kind), ...addToolPermissions],
+    statements: kind => [...createPendingTexts(kind), ...addToolPermissions, addSessionBudget],
     bringsColumns: true,
   },
 ]

@@ -83,6 +83,7 @@ function Fold({ part, isOpenFirst, isWrong, children }: FoldProps) {
 const units: Readonly<Partial<Record<FieldName, string>>> = {
   max_budget: shared('unit.usd'),
   soft_budget: shared('unit.usd'),
+  max_budget_per_session: shared('unit.usd'),
   rpm_limit: shared('unit.requests'),
   tpm_limit: shared('unit.tokens'),
   max_parallel_requests: shared('unit.calls'),

@@ -76,6 +76,7 @@ const parts = {
     'max_budget',
     'budget_duration',
     'soft_budget',
+    'max_budget_per_session',
     'budget_reset_at',
     'rpm_limit',
     'tpm_limit',
