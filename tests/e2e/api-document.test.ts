@@ -540,6 +540,13 @@ describe('the API document and the gateway that serves it', () => {
     await check.check(live, new Response(events, stream))
     await post('/cost/estimate', { model: 'chat-model', input_tokens: 10, output_tokens: 5 })
     await post('/spend/calculate', { model: 'chat-model', ...message('x') })
+    await ask('POST', '/v1/chat/completions', {
+      body: { model: 'chat-model', ...message('x') },
+      headers: { 'x-proxy-session-id': 'seen' },
+    })
+    await ask('GET', '/spend/sessions')
+    for (const path of ['/spend/sessions/{id}', '/spend/sessions/{id}/export'])
+      await ask('GET', path, { in: { id: 'seen' } })
     for (const group of ['team', 'customer', 'api_key'])
       await ask('GET', '/global/spend/report', { query: `group_by=${group}` })
     const { key } = await post('/key/generate', { key_alias: 'stored', store_prompts_in_spend_logs: true })

@@ -20,7 +20,8 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     getForgottenPasswordPage askForPasswordLink getOnboardingToken claimOnboardingToken`,
   // Every key: calls of models, own objects, and what the caller may see.
   key: `
-    createChatCompletion createCompletion createResponse compactResponse countResponseInputTokens getResponse
+    createChatCompletion createCompletion createResponse compactResponse listSpendSessions getSpendSession
+    exportSpendSession countResponseInputTokens getResponse
     deleteResponse cancelResponse listResponseInputItems listAssistants createAssistant getAssistant updateAssistant
     deleteAssistant createThread listThreads getThread updateThread deleteThread createThreadMessage listThreadMessages
     getThreadMessage updateThreadMessage deleteThreadMessage createRun createThreadAndRun listRuns getRun updateRun cancelRun

@@ -107,6 +107,45 @@ export interface RecentSpend {
   readonly fromMs: number
 }
 
+/** Sessions of calls that began in a span. */
+export interface SessionQuery {
+  readonly visible?: VisibleUsage | undefined
+  /** Milliseconds since 1970, inclusive / exclusive. */
+  readonly fromMs: number
+  readonly toMs: number
+  /** Sessions at most. */
+  readonly limit: number
+}
+
+/** Of the newest calls of the span, as many as are read quickly. */
+export interface SessionList {
+  /** The one with the newest call first. */
+  readonly sessions: readonly ListedSession[]
+  /** From here on all calls were looked at; later than was asked = there are too many. */
+  readonly fromMs: number
+}
+
+/** A session by its calls of a span. */
+export interface ListedSession {
+  readonly sessionId: string
+  readonly calls: number
+  readonly failed: number
+  /** When its first and its last call began. */
+  readonly firstMs: number
+  readonly lastMs: number
+  readonly inputTokens: number
+  readonly cachedInputTokens: number
+  readonly outputTokens: number
+  readonly costNanoUsd: bigint
+  /** Calls of upstreams whose cost is not known. */
+  readonly unpriced: number
+  /** The first by the alphabet. */
+  readonly client: string | null
+  readonly models: number
+  readonly model: string
+  readonly deployments: number
+}
+
 /** Append-only record of every call. Appending is synchronous and survives kill -9 when it returns. */
 export interface Ledger {
   /** Before the call is dispatched. */
@@ -120,6 +159,8 @@ export interface Ledger {
   histogram(query: HistogramQuery): Promise<CallHistogram>
   /** What calls have cost that began at `fromMs` or later; sees what is stored, which may be a moment behind. */
   recentSpend(query: RecentSpendQuery): Promise<RecentSpend>
+  /** Sessions with their sums; sees every call that was settled before it was asked. */
+  sessions(query: SessionQuery): Promise<SessionList>
   /** Sums by day; sees every call that was settled before it was asked. */
   usage(query: UsageQuery): Promise<UsageGroup[]>
   /**

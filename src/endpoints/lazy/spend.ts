@@ -9,6 +9,7 @@ import { estimateEndpoints } from '../spend/estimate.ts'
 import { spendHistogram } from '../spend/histogram.ts'
 import { reportEndpoints } from '../spend/report.ts'
 import { spendSummary } from '../spend/summary.ts'
+import { sessionEndpoints } from '../spend/sessions.ts'
 import { totalsEndpoints } from '../spend/totals.ts'
 
 /** What was called and what it cost: logs, events, sums, reports, stored bodies. */
@@ -18,6 +19,7 @@ export const endpoints: readonly Endpoint[] = [
   spendHistogram,
   spendEvents,
   spendSummary,
+  ...sessionEndpoints,
   ...callBodyEndpoints,
   ...totalsEndpoints,
   ...reportEndpoints,

@@ -9,6 +9,8 @@ import type {
   LedgerQuery,
   RecentSpend,
   RecentSpendQuery,
+  SessionList,
+  SessionQuery,
   ShownPage,
   ShownQuery,
 } from '../../core/ledger/ledger.ts'
@@ -261,6 +263,12 @@ class WorkerLedger implements JournalledLedger {
   /** Throws `overloaded` while the database is down. */
   async recentSpend(query: RecentSpendQuery): Promise<RecentSpend> {
     return this.#reader.ask('recentSpend', query)
+  }
+
+  /** Throws `overloaded` while the database is down. */
+  async sessions(query: SessionQuery): Promise<SessionList> {
+    await this.#flushedToRead()
+    return this.#reader.ask('sessions', query)
   }
 
   /** Throws `overloaded` while the database is down. */

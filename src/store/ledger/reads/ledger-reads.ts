@@ -6,6 +6,8 @@ import type {
   LedgerQuery,
   RecentSpend,
   RecentSpendQuery,
+  SessionList,
+  SessionQuery,
   ShownPage,
   ShownQuery,
 } from '../../../core/ledger/ledger.ts'
@@ -15,6 +17,7 @@ import { latencyStatement, readLatency } from '../sums/latency-query.ts'
 import type { LedgerSource } from '../ledger-database.ts'
 import { ledgerStatement, readLedger, readRecentSpend, readShownLedger } from './ledger-query.ts'
 import type { LedgerPage } from './ledger-query.ts'
+import { readSessions } from './session-list.ts'
 import { topSpendersOf, rankingOf } from '../sums/rollup-top.ts'
 import type { DayRanking } from '../sums/rollup-top.ts'
 import { readUsage, usageStatement } from '../sums/usage-query.ts'
@@ -26,6 +29,7 @@ export const ledgerReads = {
     readShownLedger(source, ledgerStatement(query)),
   histogram: (source: LedgerSource, query: HistogramQuery): Promise<CallHistogram> => countCalls(source, query),
   recentSpend: (source: LedgerSource, query: RecentSpendQuery): Promise<RecentSpend> => readRecentSpend(source, query),
+  sessions: (source: LedgerSource, query: SessionQuery): Promise<SessionList> => readSessions(source, query),
   usage: async (source: LedgerSource, query: UsageQuery): Promise<UsageGroup[]> =>
     readUsage(await source.select(usageStatement(query))),
   topSpenders: (source: LedgerSource, query: TopSpendersQuery): Promise<TopSpenders | null> =>
