@@ -6,6 +6,7 @@ import type {
   ConfiguredObject,
   ShownFileCredential,
   GuardrailEntry,
+  ToolServerEntry,
   ModelBlockBody,
 } from '../core/objects/configured-objects.ts'
 import type { Settings } from '../core/settings.ts'
@@ -55,8 +56,17 @@ export class MergedConfiguration implements ConfigurationChecks {
     const merged = withBlocks(models, this.#objects)
     const guardrails = isRead && storesModels ? this.#loaded.mergedGuardrails(ofFile, this.#objects) : ofFile
     const publicModels = mergedPublicModels(this.#file, this.#objects)
-    if (guardrails === ofFile && publicModels === this.#file.publicModels) return merged
-    const changed = guardrails === ofFile ? { publicModels } : { guardrails, publicModels }
+    const { toolServers: serversOfFile = [], privateToolHosts } = this.#file
+    const toolServers =
+      isRead && storesModels
+        ? this.#loaded.mergedToolServers(serversOfFile, this.#objects, privateToolHosts)
+        : serversOfFile
+    const changed = {
+      ...(publicModels !== this.#file.publicModels && { publicModels }),
+      ...(guardrails !== ofFile && { guardrails }),
+      ...(toolServers !== serversOfFile && { toolServers }),
+    }
+    if (Object.keys(changed).length === 0) return merged
     return { ...merged, settings: { ...merged.settings, ...changed } }
   }
 
@@ -130,6 +140,18 @@ export class MergedConfiguration implements ConfigurationChecks {
 
   checkGuardrail(entry: GuardrailEntry, before: ConfiguredObject | undefined) {
     return this.#loaded.checkedGuardrail(entry, before)
+  }
+
+  checkToolServer(entry: ToolServerEntry, before: ConfiguredObject | undefined) {
+    return this.#loaded.checkedToolServer(entry, before)
+  }
+
+  toolServerProblem(object: ConfiguredObject): string | undefined {
+    if (!this.#file.storesModels) return 'general_settings.store_model_in_db is false'
+    const read = this.#loaded.sentToolServer(object, this.#file.privateToolHosts)
+    if ('problem' in read) return read.problem
+    const isInUse = this.settings.toolServers?.some(one => one.id === object.id) === true
+    return isInUse ? undefined : 'another tool server has this name, or this alias'
   }
 
   guardrailProblem(object: ConfiguredObject): string | undefined {

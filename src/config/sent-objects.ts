@@ -4,3 +4,4 @@
  */
 export { checkCredential, connectionOf, SentModels } from './models/api-models.ts'
 export { checkedGuardrail, mergedGuardrails, sentGuardrail } from './sent-guardrails.ts'
+export { checkedToolServer, mergedToolServers, sentToolServer } from './sent-tool-servers.ts'

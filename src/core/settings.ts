@@ -58,6 +58,8 @@ export interface Settings {
   readonly guardrails?: readonly GuardrailSettings[]
   /** Servers of tools, in the order of the file; absent = there are none. */
   readonly toolServers?: readonly ToolServerSettings[]
+  /** Hosts of private networks that tool servers made by API may have. */
+  readonly privateToolHosts: readonly string[]
   /** Without a model list: the providers of which the environment offers nothing, and what would change that. */
   readonly notOffered?: Readonly<Record<string, string>>
   /** The provider whose vendor alone names its models so: for the bare names of models that are not offered. */

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { RequestHeaders } from '../core/request.ts'
 import type { ToolServerSettings } from '../core/tool-servers.ts'
+import { Secret } from '../lib/secret.ts'
 import { ServerConnection } from './connection.ts'
 import type { ConnectionParts } from './connection.ts'
 import { ToolList } from './tool-lists.ts'
@@ -12,6 +13,24 @@ export interface PooledServer {
   readonly list: ToolList
 }
 
+const fingerprints = new WeakMap<ToolServerSettings, string>()
+
+/** Equal for equal settings, secrets included: what was not changed keeps its connections when others are. */
+function fingerprintOf(server: ToolServerSettings): string {
+  let known = fingerprints.get(server)
+  if (known === undefined) {
+    const plain = JSON.stringify(server, function (this: Record<string, unknown>, name: string, value: unknown) {
+      // A secret says nothing of itself in JSON.
+      const given = this[name]
+      if (given instanceof Secret) return given.reveal()
+      if (given instanceof Set) return [...(given as Set<unknown>)]
+      return typeof value === 'bigint' ? String(value) : value
+    })
+    fingerprints.set(server, (known = createHash('sha256').update(plain).digest('base64url')))
+  }
+  return known
+}
+
 /** Connections beyond those of the servers' own credentials. */
 const personalMax = 1000
 const idleMsMax = 10 * 60_000
@@ -20,7 +39,7 @@ const sweepMs = 60_000
 /** Closes what is not used any more. */
 export class ServerPool {
   readonly #parts: ConnectionParts
-  readonly #servers = new Map<ToolServerSettings, Map<string, PooledServer>>()
+  readonly #servers = new Map<string, Map<string, PooledServer>>()
   #sweeper: ReturnType<typeof setInterval> | undefined
 
   constructor(parts: ConnectionParts) {
@@ -31,8 +50,9 @@ export class ServerPool {
   of(server: ToolServerSettings, headers: RequestHeaders | undefined): PooledServer {
     const forwarded = forwardedHeaders(server, headers)
     const identity = identityOf(forwarded)
-    let connections = this.#servers.get(server)
-    if (!connections) this.#servers.set(server, (connections = new Map()))
+    const key = fingerprintOf(server)
+    let connections = this.#servers.get(key)
+    if (!connections) this.#servers.set(key, (connections = new Map()))
     let found = connections.get(identity)
     if (!found) {
       found = this.#open(server, forwarded)
@@ -51,7 +71,7 @@ export class ServerPool {
 
   /** Servers that are configured no more, or otherwise, lose their connections; requests under way end first. */
   keep(servers: readonly ToolServerSettings[]): void {
-    const kept = new Set(servers)
+    const kept = new Set(servers.map(fingerprintOf))
     for (const [server, connections] of this.#servers)
       if (!kept.has(server)) {
         this.#servers.delete(server)

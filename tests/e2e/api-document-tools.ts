@@ -24,4 +24,20 @@ export async function askTools(ask: Ask): Promise<void> {
   await call('tools-echo')
   await call('tools-fail')
   await call('none-echo', 403)
+  await askToolServers(ask)
+}
+
+async function askToolServers(ask: Ask): Promise<void> {
+  const sent = { server_name: 'made', url: 'https://mcp.example.com/mcp', mcp_access_groups: ['research'] }
+  const { server_id: id } = await ask('POST', '/v1/mcp/server', { body: sent })
+  await ask('POST', '/v1/mcp/server', { body: sent, status: 409 })
+  await ask('PUT', '/v1/mcp/server', { body: { server_id: id, description: 'changed' } })
+  await ask('GET', '/v1/mcp/server')
+  const ofOne = { in: { server_id: 'tools' } }
+  await ask('GET', '/v1/mcp/server/{server_id}', ofOne)
+  await ask('GET', '/v1/mcp/server/{server_id}/health', ofOne)
+  await ask('GET', '/v1/mcp/access_groups')
+  await ask('DELETE', '/v1/mcp/server/{server_id}', { in: { server_id: String(id) } })
+  await ask('DELETE', '/v1/mcp/server/{server_id}', { ...ofOne, status: 400 })
+  await ask('GET', '/v1/mcp/server/health')
 }

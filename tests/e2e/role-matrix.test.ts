@@ -33,7 +33,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     listModelInfoPages getModel countTokens
     getDevicePage decideDevice getManagedSettings relayMetrics relayLogs relayTraces
     listSupportedCompatParams listSupportedOpenaiParams transformRequest
-    mcp endMcpSession listTools callTool
+    mcp endMcpSession listTools callTool listToolServers getToolServer checkToolServers listToolAccessGroups
     getOverview deriveKey getKey getKeys listKeys listKeyAliases getKeyHealth explainKeyLimits getTeam listTeams listTeamPages listAvailableTeams getTeamPermissions
     getUser getUserAlone listUsers listUserRoles getOrganization listOrganizations listOrganizationPages
     listSpendLogs listSpendLogPages countSpendLogs followSpendLogs getCallBodies deleteCallBodies deleteAllCallBodies listKeySpend listUserSpend listTagSpend listGlobalTagSpend listTagNames listGlobalKeySpend
@@ -60,7 +60,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     listUnifiedAccessGroups getUnifiedAccessGroup listGuardrailSettings getGuardrail listGuardrailUsers getCacheActivity`,
   // Administrators alone.
   admin: `
-    blockTeam unblockTeam addTeamModels deleteTeamModels updateUsers deleteUsers createOrganization deleteOrganizations
+    createToolServer updateToolServer deleteToolServer blockTeam unblockTeam addTeamModels deleteTeamModels updateUsers deleteUsers createOrganization deleteOrganizations
     createCustomer updateCustomer deleteCustomers blockCustomers unblockCustomers createBudget updateBudget deleteBudget
     checkModels createModel updateModel patchModel deleteModel blockModel unblockModel createCredential     updateCredential deleteCredential createAccessGroup updateAccessGroup
     deleteAccessGroup createUnifiedAccessGroup updateUnifiedAccessGroup

@@ -37,6 +37,13 @@ export const madeByApiKeys = settingKeys('general', {
       'metadata servers) models made by API may use: aws, azure, google. Without it they use none.',
     example: ['aws'],
   },
+  mcp_private_hosts: {
+    type: () => z.array(z.string().min(1).max(255)).max(1000),
+    description:
+      'Hosts of private networks, by names or addresses, that tool servers made by API may have. Without it they are ' +
+      'let reach public addresses alone.',
+    example: ['mcp.internal'],
+  },
   secret_refresh_seconds: {
     type: () => z.number().min(5).max(86_400),
     default: 300,
@@ -54,5 +61,9 @@ export const madeByApiKeys = settingKeys('general', {
 /** Whether models are made by API, and how often batches are looked for. */
 export function madeByApiSettingsOf(given: Values<typeof madeByApiKeys>) {
   const general = withDefaults(madeByApiKeys, given)
-  return { storesModels: general.store_model_in_db, batchPollMs: general.batch_poll_seconds * 1000 }
+  return {
+    storesModels: general.store_model_in_db,
+    batchPollMs: general.batch_poll_seconds * 1000,
+    privateToolHosts: general.mcp_private_hosts ?? [],
+  }
 }

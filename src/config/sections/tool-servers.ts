@@ -11,7 +11,7 @@ import { count, countUpTo, headerText, headers, httpAddress, seconds, text } fro
 const authTypes = ['none', 'api_key', 'bearer_token', 'basic', 'authorization', 'token'] as const
 
 /** The first `-` of an offered name ends that of the server. */
-const toolServerName = () =>
+export const toolServerName = () =>
   z
     .string()
     .regex(
@@ -57,7 +57,7 @@ const infoKeys = settingKeys('general', {
 })
 
 /** The keys of one tool server, of the file and of the API. */
-const toolServerKeys = settingKeys('general', {
+export const toolServerKeys = settingKeys('general', {
   url: {
     type: httpAddress,
     description: 'The address of the server; one of stdio has none.',
@@ -221,7 +221,7 @@ export function fileToolServers({ mcp_servers: servers = {} }: Values<typeof too
 const nanoUsdOf = (usd: number): bigint => BigInt(Math.round(usd * 1e9))
 
 /** The settings of a checked entry. */
-function toolServerOf(given: Entry, { id, name, origin, mayBePrivate }: ToolServerOrigin): ToolServerSettings {
+export function toolServerOf(given: Entry, { id, name, origin, mayBePrivate }: ToolServerOrigin): ToolServerSettings {
   const entry = withDefaults(toolServerKeys, given)
   const { mcp_info: info = {} } = entry
   const costs = info.mcp_server_cost_info ?? {}

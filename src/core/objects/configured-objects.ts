@@ -4,7 +4,14 @@ import type { Deployment } from '../deployment.ts'
 import type { ChangeActor } from '../tenancy/change-actor.ts'
 
 /** What can be made by API. */
-export type ConfiguredKind = 'model' | 'credential' | 'access_group' | 'guardrail' | 'public_models' | 'model_block'
+export type ConfiguredKind =
+  | 'model'
+  | 'credential'
+  | 'access_group'
+  | 'guardrail'
+  | 'tool_server'
+  | 'public_models'
+  | 'model_block'
 
 /** The body of a `model_block`, whose id and name are the id of the deployment that gets no calls. */
 export interface ModelBlockBody extends Readonly<Record<string, unknown>> {
@@ -98,6 +105,15 @@ export interface GuardrailEntry {
   readonly keepsSecrets?: boolean
 }
 
+/** A tool server as a client sends it. */
+export interface ToolServerEntry {
+  readonly name: string
+  /** In the names of the configuration file. */
+  readonly fields: Readonly<Record<string, unknown>>
+  /** Secrets that are not sent stay. */
+  readonly keepsSecrets?: boolean
+}
+
 /** Checks what is to be stored, by the rules of the configuration file. */
 export interface ConfigurationChecks {
   /** Loads what the other methods need; to be called before them, but for `fileCredentials`. */
@@ -125,6 +141,13 @@ export interface ConfigurationChecks {
    * its kind cannot work with.
    */
   checkGuardrail(entry: GuardrailEntry, before: ConfiguredObject | undefined): Pick<CheckedModel, 'body' | 'secrets'>
+  /**
+   * Splits the fields of a tool server, which may be masked where `before` knows them. Throws `unprocessable` for what
+   * cannot be used, and for programs, which only the configuration file names.
+   */
+  checkToolServer(entry: ToolServerEntry, before: ConfiguredObject | undefined): Pick<CheckedModel, 'body' | 'secrets'>
+  /** Why a tool server that is stored is not in use; undefined = it is. */
+  toolServerProblem(object: ConfiguredObject): string | undefined
   /** Why a guardrail that is stored is not in use; undefined = it is. */
   guardrailProblem(object: ConfiguredObject): string | undefined
 }
