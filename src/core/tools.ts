@@ -145,6 +145,21 @@ export interface ToolCallResult {
   readonly costNanoUsd: bigint
 }
 
+/** What servers list beside tools. */
+export type ItemKind = 'prompts' | 'resources' | 'resourceTemplates'
+/** A prompt, a resource or a template, by the fields of MCP. */
+export type ProtocolItem = Readonly<Record<string, unknown>>
+
+/** What servers of MCP have beside tools, in the words of the protocol. Refusals as those of `ToolGateway`. */
+export interface ProtocolFeatures {
+  /** Of all selected servers. Prompts have offered names; addresses of resources are those that servers give. */
+  list(kind: ItemKind, context: ToolRequestContext, selection: ToolSelection): Promise<readonly ProtocolItem[]>
+  /** `params` and results are those of `prompts/get`, `resources/read` and `completion/complete`. */
+  getPrompt(context: ToolRequestContext, selection: ToolSelection, params: ProtocolItem): Promise<object>
+  readResource(context: ToolRequestContext, selection: ToolSelection, params: ProtocolItem): Promise<object>
+  complete(context: ToolRequestContext, selection: ToolSelection, params: ProtocolItem): Promise<object>
+}
+
 /** What a call of a tool is about, as policies and the ledger see it. */
 export interface ToolUse {
   readonly server: string
@@ -204,6 +219,7 @@ export type RunTool = <Result>(
 export interface ToolGateway {
   /** false = no server is configured: nothing needs to be asked. */
   readonly hasServers: boolean
+  readonly features: ProtocolFeatures
   /** Servers of which the caller may use a tool at least, in the order of the configuration. Asks no server. */
   servers(caller: Caller): readonly ToolServer[]
   /** Rejects with `tool-forbidden` for a selected server or group that the caller may not use, or that is not there. */

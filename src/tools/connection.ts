@@ -6,8 +6,10 @@ import type { Client, Progress, RequestMethod, Tool, Transport as McpTransport }
 import packageJson from '../../package.json' with { type: 'json' }
 import { GatewayError } from '../core/errors.ts'
 import type { ToolServerSettings } from '../core/tool-servers.ts'
+import type { ItemKind, ProtocolItem } from '../core/tools.ts'
 import type { Transport } from '../core/transport.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { GivenList } from './cached-list.ts'
 import { checkedAddress } from './egress.ts'
 import type { Resolve } from './egress.ts'
 import { serverError } from './server-errors.ts'
@@ -30,6 +32,21 @@ export interface RequestOptions {
   readonly timeoutMs: number
   onProgress?(progress: Progress): void
 }
+
+interface ListOptions extends ReturnType<typeof sdkOptions> {
+  readonly cacheMode: 'bypass'
+}
+const itemKinds = {
+  prompts: { capability: 'prompts', list: (client: Client, how: ListOptions) => client.listPrompts(undefined, how) },
+  resources: {
+    capability: 'resources',
+    list: (client: Client, how: ListOptions) => client.listResources(undefined, how),
+  },
+  resourceTemplates: {
+    capability: 'resources',
+    list: (client: Client, how: ListOptions) => client.listResourceTemplates(undefined, how),
+  },
+} as const
 
 const answerBytesMax = 64 * 1024 * 1024
 /** How long the address of a host is used that was checked. */
@@ -78,6 +95,20 @@ export class ServerConnection {
     return { tools: list.tools, ...(typeof ttlMs === 'number' && ttlMs >= 0 && { ttlMs }) }
   }
 
+  /** Prompts, resources or templates of all pages; empty where the server has none of the kind. */
+  async listItems(kind: ItemKind, options: RequestOptions): Promise<GivenList<ProtocolItem>> {
+    const { capability, list } = itemKinds[kind]
+    const answer = await this.#run(options, async client => {
+      if (!client.getServerCapabilities()?.[capability]) return { [kind]: [] }
+      return list(client, { ...sdkOptions(options), cacheMode: 'bypass' }) as Promise<object>
+    })
+    const { ttlMs, [kind]: items } = answer as Record<string, unknown>
+    return {
+      items: items as readonly ProtocolItem[],
+      ttlMs: typeof ttlMs === 'number' && ttlMs >= 0 ? ttlMs : undefined,
+    }
+  }
+
   /** The result as the server gives it. `tool` is its definition, for headers that mirror arguments. */
   callTool(
     tool: Pick<Tool, 'name' | 'inputSchema'>,
@@ -101,11 +132,6 @@ export class ServerConnection {
   /** Any other request of a client: prompts, resources, completions. */
   request(method: RequestMethod, params: Readonly<Record<string, unknown>>, options: RequestOptions): Promise<object> {
     return this.#run(options, client => client.request({ method, params } as never, sdkOptions(options)) as never)
-  }
-
-  /** What the server is able to do, by the names of MCP. */
-  async capabilities(options: RequestOptions): Promise<Readonly<Record<string, unknown>>> {
-    return this.#run(options, client => Promise.resolve({ ...client.getServerCapabilities() }))
   }
 
   /** Ends it; a session at the server is ended too, as far as the server listens. */

@@ -21,6 +21,7 @@ import type {
   ToolUse,
 } from '../core/tools.ts'
 import type { ConnectionParts } from './connection.ts'
+import { ServerFeatures } from './features.ts'
 import { prefixOf } from './offered-names.ts'
 import { ServerPool } from './server-pool.ts'
 import type { PooledServer } from './server-pool.ts'
@@ -40,10 +41,17 @@ const route = '/mcp'
 export class Tools implements ToolGateway {
   readonly #parts: ToolGatewayParts
   readonly #pool: ServerPool
+  /** Prompts, resources, templates and completions, of which only the protocol knows. */
+  readonly features: ServerFeatures
 
   constructor(parts: ToolGatewayParts) {
     this.#parts = parts
     this.#pool = new ServerPool(parts)
+    this.features = new ServerFeatures({
+      clock: parts.clock,
+      selected: ({ caller }, selection) => selectedServers(this.#rights(caller), selection),
+      pooled: (rights, context) => this.#pooled(rights, context),
+    })
   }
 
   get hasServers(): boolean {
@@ -77,7 +85,7 @@ export class Tools implements ToolGateway {
     const wanted = selection.allowedTools && new Set(selection.allowedTools)
     const tools: OfferedTool[] = []
     const servers = lists.map(({ one, list }): ListedServer => {
-      const own = list.tools.filter(
+      const own = list.items.filter(
         tool =>
           one.allows(tool.name, tool.offeredName) && (!wanted || wanted.has(tool.name) || wanted.has(tool.offeredName)),
       )

@@ -2,10 +2,17 @@
  * The gateway as a server of MCP, by the official library: one instance a request, which answers in the generation of
  * the protocol that the request is written in. Its module is loaded with the first request.
  */
-import type { ServerContext } from '@modelcontextprotocol/server'
+import type { Server, ServerContext } from '@modelcontextprotocol/server'
 import packageJson from '../../package.json' with { type: 'json' }
 import { GatewayError } from '../core/errors.ts'
-import type { OfferedTool, ToolGateway, ToolList, ToolRequestContext, ToolSelection } from '../core/tools.ts'
+import type {
+  OfferedTool,
+  ProtocolFeatures,
+  ToolGateway,
+  ToolList,
+  ToolRequestContext,
+  ToolSelection,
+} from '../core/tools.ts'
 import { protocolError } from './protocol-errors.ts'
 
 /** One request of a client, beside what the protocol says. */
@@ -17,6 +24,8 @@ export interface ProtocolRequest extends ToolRequestContext {
   /** The body, parsed. */
   readonly message: unknown
 }
+
+type Sdk = typeof import('@modelcontextprotocol/server')
 
 /** Answers requests at the endpoint of MCP. */
 export type ProtocolServer = (request: Request, of: ProtocolRequest) => Promise<Response>
@@ -32,8 +41,17 @@ export async function createProtocolServer(tools: ToolGateway): Promise<Protocol
       const of = authInfo!.extra!.request as ProtocolRequest
       const server = new sdk.Server(
         { name: packageJson.name, version: packageJson.version },
-        { capabilities: { tools: {} }, cacheHints: { 'tools/list': listHint } },
+        {
+          capabilities: { tools: {}, prompts: {}, resources: {}, completions: {} },
+          cacheHints: {
+            'tools/list': listHint,
+            'prompts/list': listHint,
+            'resources/list': listHint,
+            'resources/templates/list': listHint,
+          },
+        },
       )
+      serveFeatures(sdk, server, tools.features, of)
       server.setRequestHandler('tools/list', async () => {
         const list = await inProtocol(sdk, () => tools.list(of, of.selection))
         return { tools: list.tools.map(protocolTool), ...listMeta(list) }
@@ -50,6 +68,27 @@ export async function createProtocolServer(tools: ToolGateway): Promise<Protocol
       authInfo: { token: '', clientId: of.caller.key.id, scopes: [], extra: { request: of } },
       parsedBody: of.message,
     })
+}
+
+function serveFeatures(sdk: Sdk, server: Server, features: ProtocolFeatures, of: ProtocolRequest): void {
+  const { selection } = of
+  const asked = <Value>(work: () => Promise<Value>) => inProtocol(sdk, work) as Promise<never>
+  server.setRequestHandler('prompts/list', () =>
+    asked(async () => ({ prompts: await features.list('prompts', of, selection) })),
+  )
+  server.setRequestHandler('resources/list', () =>
+    asked(async () => ({ resources: await features.list('resources', of, selection) })),
+  )
+  server.setRequestHandler('resources/templates/list', () =>
+    asked(async () => ({ resourceTemplates: await features.list('resourceTemplates', of, selection) })),
+  )
+  server.setRequestHandler('prompts/get', ({ params }) => asked(() => features.getPrompt(of, selection, { ...params })))
+  server.setRequestHandler('resources/read', ({ params }) =>
+    asked(() => features.readResource(of, selection, { ...params })),
+  )
+  server.setRequestHandler('completion/complete', ({ params }) =>
+    asked(() => features.complete(of, selection, { ...params })),
+  )
 }
 
 interface CallParams {
@@ -131,10 +170,7 @@ function listMeta({ servers }: ToolList): { readonly _meta?: Record<string, unkn
 }
 
 /** Refusals and failures as errors of JSON-RPC, with the status and code that the other routes have for them. */
-async function inProtocol<Value>(
-  { ProtocolError }: typeof import('@modelcontextprotocol/server'),
-  work: () => Promise<Value>,
-): Promise<Value> {
+async function inProtocol<Value>({ ProtocolError }: Sdk, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work()
   } catch (thrown) {

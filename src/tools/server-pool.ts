@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto'
 import type { RequestHeaders } from '../core/request.ts'
 import type { ToolServerSettings } from '../core/tool-servers.ts'
+import type { ItemKind, ProtocolItem } from '../core/tools.ts'
 import { Secret } from '../lib/secret.ts'
+import { CachedList } from './cached-list.ts'
 import { ServerConnection } from './connection.ts'
 import type { ConnectionParts } from './connection.ts'
 import { ToolList } from './tool-lists.ts'
@@ -11,6 +13,19 @@ import { ToolList } from './tool-lists.ts'
 export interface PooledServer {
   readonly connection: ServerConnection
   readonly list: ToolList
+  /** Made when they are first asked for. */
+  readonly items: Map<ItemKind, CachedList<ProtocolItem>>
+}
+
+/** The list of prompts, resources or templates. */
+export function itemsOf({ connection, items }: PooledServer, kind: ItemKind, clock: ConnectionParts['clock']) {
+  const { server } = connection
+  let list = items.get(kind)
+  if (!list) {
+    const load = () => connection.listItems(kind, { timeoutMs: server.timeoutMs })
+    items.set(kind, (list = new CachedList({ server, clock, load })))
+  }
+  return list
 }
 
 const fingerprints = new WeakMap<ToolServerSettings, string>()
@@ -66,7 +81,7 @@ export class ServerPool {
   #open(server: ToolServerSettings, forwarded: Readonly<Record<string, string>>): PooledServer {
     const connection = new ServerConnection(this.#parts, server, forwarded, () => list.expire())
     const list = new ToolList(connection, this.#parts.clock)
-    return { connection, list }
+    return { connection, list, items: new Map() }
   }
 
   /** Servers that are configured no more, or otherwise, lose their connections; requests under way end first. */

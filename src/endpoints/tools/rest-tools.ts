@@ -24,7 +24,7 @@ import {
 } from '../openapi/schema.ts'
 
 /** A tool in lists. */
-export const toolSchema = named('Tool', () =>
+const toolSchema = named('Tool', () =>
   shape(
     {
       name: described('The name by which it is called.', text),
@@ -56,7 +56,7 @@ const toolListSchema = named('ToolList', () =>
 const nanoUsdPerUsd = 1e9
 
 /** A tool as answers show it. */
-export function shownTool(tool: OfferedTool) {
+function shownTool(tool: OfferedTool) {
   const { offeredName, name, server, title, description, inputSchema, outputSchema, annotations, costNanoUsd } = tool
   return {
     name: offeredName,
