@@ -56,6 +56,7 @@ const sections: readonly (readonly [title: string, path: readonly string[]])[] =
   ['`alert_to_webhook_url` of `general_settings`', ['general_settings', 'alert_to_webhook_url']],
   ['`usage_export` of `general_settings`', ['general_settings', 'usage_export']],
   ['`stripe` of `usage_export`', ['general_settings', 'usage_export', 'stripe']],
+  ['An entry of `sinks` of `usage_export`', ['general_settings', 'usage_export', 'sinks']],
   ['`open_telemetry` of `general_settings`', ['general_settings', 'open_telemetry']],
   ['A provider of `sso` of `general_settings`', ['general_settings', 'sso']],
   ['An entry of `service_accounts` of `jwt_auth`', ['general_settings', 'jwt_auth', 'service_accounts']],

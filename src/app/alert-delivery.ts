@@ -5,7 +5,7 @@ import type { Mail, Mailer } from '../core/mail.ts'
 import type { Transport } from '../core/transport.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { webhookHeaders } from './webhook-signature.ts'
+import { webhookHeaders } from '../lib/webhook-signature.ts'
 
 const timeouts = { connectMs: 5000, firstByteMs: 10_000, idleMs: 5000, totalMs: 15_000 }
 const answerBytesMax = 64 * 1024

@@ -1,12 +1,19 @@
-/** Sends rows of the ledger to a webhook and to Stripe, again until they have arrived; copies have the same id. */
+/**
+ * Sends rows of the ledger to a webhook, to Stripe and to sinks, again until they have arrived; copies have the same
+ * id.
+ */
 import type { LedgerRow } from '../core/ledger/ledger-columns.ts'
 import { toGatewayError } from '../core/errors.ts'
 import type { Transport } from '../core/transport.ts'
 import type { ExportDestination, StripeMeter, UsageExportSettings } from '../core/ledger/usage-export.ts'
+import type { Sink } from '../core/ledger/sink.ts'
+import type { SinkSettings } from '../core/ledger/sinks.ts'
 import type { GivenUpRow, UsageOutbox, WaitingRow } from '../core/ledger/usage-outbox.ts'
 import type { Clock } from '../lib/clock.ts'
+import { webhookBody } from '../sinks/http-services.ts'
+import { openSink } from '../sinks/index.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { webhookHeaders } from './webhook-signature.ts'
+import { webhookHeaders } from '../lib/webhook-signature.ts'
 
 const pollMs = 1000
 const timeouts = { connectMs: 5000, firstByteMs: 20_000, idleMs: 10_000, totalMs: 30_000 }
@@ -14,7 +21,7 @@ const timeouts = { connectMs: 5000, firstByteMs: 20_000, idleMs: 10_000, totalMs
 const leaseMs = 45_000
 const answerBytesMax = 64 * 1024
 /** Rows that are sent at the same time: in one request to the webhook; to Stripe in one request each. */
-const rowsAtOnce = { webhook: 200, stripe: 8 }
+const [webhookRows, stripeRows] = [200, 8]
 const firstPauseMs = 1000
 const pauseMsMax = 600_000
 const reportEveryMs = 60_000
@@ -66,6 +73,7 @@ class ExportWorker {
   readonly #owner = crypto.randomUUID()
   readonly #reportedMs = new Map<string, number>()
   #used: string | undefined
+  readonly #sinks = new Map<ExportDestination, { readonly settings: SinkSettings; readonly sink: Sink }>()
 
   constructor(parts: ExportParts) {
     this.#parts = parts
@@ -113,7 +121,7 @@ class ExportWorker {
         owner: this.#owner,
         nowMs,
         leaseMs,
-        limit: rowsAtOnce[destination],
+        limit: this.#sinkOf(destination, settings)?.rowsMax ?? (destination === 'webhook' ? webhookRows : stripeRows),
       })
       if (rows.length === 0) return
       const late = rows.flatMap(one => givenUpAs(destination, settings, one, nowMs) ?? [])
@@ -164,17 +172,29 @@ class ExportWorker {
         })
       }
     }
-    if (destination === 'webhook') await note(rows, () => this.#toWebhook(settings.webhookUrl!, rows))
+    const sink = this.#sinkOf(destination, settings)
+    if (sink) await note(rows, () => sink.send(rows))
+    else if (destination === 'webhook') await note(rows, () => this.#toWebhook(settings.webhookUrl!, rows))
     else await Promise.all(sent.map(one => note([one.row], () => this.#toStripe(settings.stripe!, one))))
     return arrived
+  }
+
+  /** undefined = it is none of the sinks. */
+  #sinkOf(destination: ExportDestination, { sinks }: UsageExportSettings): Sink | undefined {
+    const settings = sinks.find(one => destinationOf(one) === destination)
+    if (!settings) return undefined
+    const open = this.#sinks.get(destination)
+    if (open && Bun.deepEquals(open.settings, settings)) return open.sink
+    const { transport, clock } = this.#parts
+    const sink = openSink({ transport, epochMs: () => clock.epochMs() }, settings)
+    this.#sinks.set(destination, { settings, sink })
+    return sink
   }
 
   async #toWebhook(url: string, rows: readonly LedgerRow[]): Promise<void> {
     const { clock, environment } = this.#parts
     const id = `usage_${crypto.randomUUID()}`
-    const body = Buffer.from(
-      JSON.stringify({ type: 'usage.rows', data: rows.map(row => ({ identifier: row.request_id, ...row })) }),
-    )
+    const body = Buffer.from(webhookBody(rows))
     const headers = webhookHeaders(environment.USAGE_EXPORT_WEBHOOK_SECRET, { id, atMs: clock.epochMs(), body })
     const answer = await this.#post(url, body, headers)
     if (answer.status < 200 || answer.status >= 300) throw new Error(`it answered with status ${answer.status}`)
@@ -231,8 +251,14 @@ class ExportWorker {
   }
 }
 
-function destinationsOf({ webhookUrl, stripe }: UsageExportSettings): ExportDestination[] {
-  return [...(webhookUrl === null ? [] : ['webhook' as const]), ...(stripe === null ? [] : ['stripe' as const])]
+const destinationOf = ({ name }: SinkSettings): ExportDestination => `sink:${name}`
+
+function destinationsOf({ webhookUrl, stripe, sinks }: UsageExportSettings): ExportDestination[] {
+  return [
+    ...(webhookUrl === null ? [] : ['webhook']),
+    ...(stripe === null ? [] : ['stripe']),
+    ...sinks.map(destinationOf),
+  ]
 }
 
 /**

@@ -107,7 +107,10 @@ const remedies = {
   client: 'clients send it with their calls',
   upstream: 'fields beyond those of the API are not sent; extra headers are (`extra_headers`)',
   redis: 'give the address of Redis as `redis_url`, or as REDIS_URL where the gateway runs',
-  logging: 'read calls in the ledger (GET /spend/logs), in the log and in /metrics',
+  logging:
+    'read calls in the ledger (GET /spend/logs), in the log and in /metrics, or send them to S3, GCS, Azure, ' +
+    'ClickHouse, Kafka, Langfuse, Datadog, syslog or a file by `usage_export.sinks`, to a collector by ' +
+    '`open_telemetry` (docs/usage-and-spending.md#sinks)',
   logLevel: 'set MODELGATE_LOG_LEVEL; the log is JSON',
   cache: 'answers are kept by `settings.cache` (docs/cache.md)',
   cached: 'every field that shapes the answer is in the key (docs/cache.md)',

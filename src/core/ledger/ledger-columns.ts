@@ -371,6 +371,11 @@ const occasionalColumns = {
     ({ call }) => call.tool?.isToolError,
     { since: 2 },
   ),
+  no_log: boolean(
+    'true: the client asked by `no-log` that the call is kept out of other systems.',
+    ({ call }) => call.overrides.noLog === true && call.models.settings.bodies.clientsMayRefuse,
+    { since: 2 },
+  ),
 }
 
 /** By name, in the order of the journal. Names are the API's and the database's. */

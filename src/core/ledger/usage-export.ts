@@ -1,7 +1,9 @@
 /** Where rows of the ledger are sent, and as what. */
 
-/** Where rows are sent. */
-export type ExportDestination = 'webhook' | 'stripe'
+import type { SinkSettings } from './sinks.ts'
+
+/** Where rows are sent: `webhook`, `stripe`, or `sink:NAME`. */
+export type ExportDestination = string
 
 /** What is sent where. Secrets come from the environment. */
 export interface UsageExportSettings {
@@ -9,6 +11,7 @@ export interface UsageExportSettings {
   readonly webhookUrl: string | null
   /** null = no Stripe. */
   readonly stripe: StripeMeter | null
+  readonly sinks: readonly SinkSettings[]
   /** So many rows wait for a destination at most; further ones are not sent there. */
   readonly waitingMax: number
 }
