@@ -5,6 +5,8 @@ import type { Mail, Mailer } from '../core/mail.ts'
 import type { Transport } from '../core/transport.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { alertMessage } from './alert-formats.ts'
+import type { AlertEvent } from './alert-formats.ts'
 import { webhookHeaders } from '../lib/webhook-signature.ts'
 
 const timeouts = { connectMs: 5000, firstByteMs: 10_000, idleMs: 5000, totalMs: 15_000 }
@@ -28,14 +30,16 @@ interface DeliveryParts {
 export interface Alert {
   /** What it is about, for the log: `a budget`. */
   readonly about: string
-  /** The same in all attempts. */
-  readonly event: { readonly id: string }
+  readonly event: AlertEvent
   readonly webhookUrls: readonly string[]
   /** undefined = none is to be sent. */
   readonly mail: Mail | undefined
 }
 
-/** Sends a `POST` with JSON to each webhook, and the mail, up to five times until it is taken. Never throws. */
+/**
+ * Sends a `POST` with JSON to each webhook, in the form of Slack, Teams, Discord or PagerDuty where it is theirs, and the
+ * mail, up to five times until it is taken. Never throws.
+ */
 export type DeliverAlert = (alert: Alert) => void
 
 /** One queue for all alerts. */
@@ -52,11 +56,14 @@ export function createAlertDelivery({ mailer, logger, ...webhooks }: DeliveryPar
       .finally(() => waiting--)
   }
   return ({ about, event, webhookUrls, mail }) => {
-    const body = Buffer.from(JSON.stringify(event))
     // Ids of events hold names of any script, which no header takes.
     const id = `alert_${createHash('sha256').update(event.id).digest('hex').slice(0, 32)}`
     // An address may hold a secret: the log has its host alone.
-    for (const url of webhookUrls) enqueue(about, new URL(url).host, () => post(webhooks, url, { id, body }))
+    for (const address of webhookUrls) {
+      const { url, body } = alertMessage(address, event)
+      const bytes = Buffer.from(JSON.stringify(body))
+      enqueue(about, new URL(url).host, () => post(webhooks, url, { id, body: bytes }))
+    }
     if (!mail || mail.to.length === 0) return
     if (mailer) enqueue(about, 'mail', () => mailer.send(mail))
     else logger.error(`an alert of ${about} could not be mailed: set SMTP_HOST and SMTP_SENDER_EMAIL`, { id: event.id })

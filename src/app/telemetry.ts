@@ -82,8 +82,7 @@ export function startTelemetry(
   return {
     metrics,
     tracing,
-    exposition: () =>
-      worker ? worker.metrics().then(texts => Buffer.from(mergeExpositions(texts))) : own.bytes(),
+    exposition: () => (worker ? worker.metrics().then(texts => Buffer.from(mergeExpositions(texts))) : own.bytes()),
     reloaded({ applied }) {
       if (applied) reloads.appliedAtMs = clock.epochMs()
       reloads[applied ? 'applied' : 'refused']++
