@@ -37,8 +37,8 @@ export interface Alert {
 }
 
 /**
- * Sends a `POST` with JSON to each webhook, in the form of Slack, Teams, Discord or PagerDuty where it is theirs, and the
- * mail, up to five times until it is taken. Never throws.
+ * Sends a `POST` with JSON to each webhook, in the form of Slack, Teams, Discord or PagerDuty where it is theirs, and
+ * the mail, up to five times until it is taken. Never throws.
  */
 export type DeliverAlert = (alert: Alert) => void
 

@@ -79,7 +79,7 @@ function slackMessage(url: URL, event: AlertEvent, facts: readonly Fact[]): Aler
 
 const [green, red] = [0x2e_b8_86, 0xd7_2b_3f]
 
-/** https://discord.com/developers/docs/resources/webhook, 2026-11. Nobody is mentioned, whatever a name says. */
+/** https://discord.com/developers/docs/resources/webhook, 2026-11. A name that looks like a mention is none. */
 function discordMessage(url: URL, event: AlertEvent, facts: readonly Fact[]): AlertMessage {
   return {
     url: url.href,

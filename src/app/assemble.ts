@@ -39,6 +39,7 @@ import { Guardrails } from '../guardrails/policies.ts'
 import { createPreviewCall } from '../pipeline/call-preview.ts'
 import { Router } from '../pipeline/routing/deployment-router.ts'
 import { createCallModel } from '../pipeline/serve.ts'
+import type { ServeParts } from '../pipeline/serve.ts'
 import { createRunTool } from '../pipeline/tool-call.ts'
 import { createCallLimits } from '../policies/limits/call-limits.ts'
 import { createBudgetCheck } from '../policies/limits/check-budgets.ts'
@@ -90,20 +91,18 @@ function watchesOf(store: Store): Pick<Services, 'runWatch' | 'answerWatch' | 'r
 
 /** Creates the parts of a running gateway. A reload replaces the contents of `current`, which each call reads once. */
 export function assemble(assembling: AssemblyParts) {
-  const { source, store, logger } = assembling
+  const { options, source, store, logger } = assembling
   const transport = openTransport(logger)
   const timers = new TimerWheel(tickClock)
-  const models = modelsOf(source)
-  const current = { models, settings: models.settings }
+  const current = currentOf(modelsOf(source))
   const cooldowns = () => calls.router.cooldownStates()
   const telemetry = startTelemetry(assembling, { transport, current, cooldowns })
   const { metrics, tracing } = telemetry
-  const { worker } = assembling.options
   const tokenizer = new Tokenizer()
   const calls = assembleCalls(assembling, { transport, timers, current, metrics, tokenizer, tracing })
   const { mailer, ...alerts } = assembleAlerts(assembling, { transport, current, router: calls.router })
   const signIn = signInServices({ store, current, transport, timers, logger, countRefusal: metrics.authFailure })
-  worker?.onCooled(cooldown => calls.router.noteCooldown(cooldown, current.settings.deployments))
+  options.worker?.onCooled(cooldown => calls.router.noteCooldown(cooldown, current.settings.deployments))
   let draining = false
   const use = () => useSettings(source, current, { metrics, tools: calls.services.tools })
   const detached = new DetachedWork()
@@ -122,11 +121,11 @@ export function assemble(assembling: AssemblyParts) {
     detached,
     ...watchesOf(store),
     metrics: telemetry.exposition,
-    readiness: () => readiness(store, worker, draining),
-    ...fixedParts(assembling.options),
+    readiness: () => readiness(store, options.worker, draining),
+    ...fixedParts(options),
   }
   const router = createRequestRouter({
-    rootPath: assembling.options.rootPath,
+    rootPath: options.rootPath,
     ...publicPaths,
     services,
     policies: calls.requestPolicies,
@@ -258,6 +257,8 @@ function openTransport(logger: Logger) {
   })
 }
 
+const currentOf = (models: ModelIndex) => ({ models, settings: models.settings })
+
 function modelsOf(source: SettingsSource): ModelIndex {
   return new ModelIndex(source.current(), concreteModel, { find: catalogueModel, namesOf: knownModels })
 }
@@ -377,11 +378,18 @@ function assembleCalls(
       callModel,
       guardrails: guardrails.trials(),
       tools: toolsOver(logger, { transport, current }, createRunTool(serving)),
-      callObjects: createCallObjects(serving),
-      admitLine: createAdmitLine(serving),
-      settleEnded: createSettleEnded(serving),
-      previewCall: createPreviewCall(serving),
+      ...otherCalls(serving),
     },
+  }
+}
+
+/** What is admitted and settled as a call of a model is, and sends none. */
+function otherCalls(serving: ServeParts): Pick<Services, 'callObjects' | 'admitLine' | 'settleEnded' | 'previewCall'> {
+  return {
+    callObjects: createCallObjects(serving),
+    admitLine: createAdmitLine(serving),
+    settleEnded: createSettleEnded(serving),
+    previewCall: createPreviewCall(serving),
   }
 }
 

@@ -10,7 +10,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { RequestRouter } from '../endpoints/router.ts'
 import { connectionLimit, connectionsVariable } from '../http/server/connection-limit.ts'
 import { listen } from '../http/server/server.ts'
-import type { ConnectionLimit } from '../http/server/server.ts'
+import type { ConnectionLimit, HttpServer } from '../http/server/server.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { endAll } from '../lib/end-all.ts'
 import { tickClock } from '../lib/end-of-tick.ts'
@@ -133,13 +133,8 @@ async function serveStore(serving: ServerParts): Promise<RunningServer> {
     bodyMemoryBytesMax: parts.bodyMemoryBytesMax,
   })
   const facts = servedFacts(server.url, source)
-  const firstMasterKey = await keepMasterKey(store, logger, made => announce({ ...facts, firstMasterKey: made })).catch(
-    (error: unknown) => {
-      void server.stop()
-      server.cut()
-      throw error
-    },
-  )
+  const kept = keepMasterKey(store, logger, made => announce({ ...facts, firstMasterKey: made }))
+  const firstMasterKey = await kept.catch((error: unknown) => giveUp(server, error))
   source.watch(report => parts.reloaded(report))
   secrets.start()
   const watches = [parts.watchBatches(), parts.watchKeys(), parts.watchHealth(), keepCompilersBehind()]
@@ -180,6 +175,12 @@ async function serveStore(serving: ServerParts): Promise<RunningServer> {
       ])
     },
   }
+}
+
+function giveUp(server: HttpServer, error: unknown): never {
+  void server.stop()
+  server.cut()
+  throw error
 }
 
 function servedFacts(url: string, source: SettingsSource): Omit<Announcement, 'firstMasterKey'> {

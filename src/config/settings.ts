@@ -163,12 +163,7 @@ function buildAll(input: SettingsInput): SettingsReading {
     openTelemetry,
     warnings,
   })
-  const toolServers = fileToolServers(config)
-  const settings = {
-    ...own,
-    ...(guardrails.length > 0 && { guardrails }),
-    ...(toolServers.length > 0 && { toolServers }),
-  }
+  const settings = { ...own, ...(guardrails.length > 0 && { guardrails }), ...toolServersOf(config) }
   const entryContext = {
     context: built.context,
     proxies,
@@ -181,6 +176,11 @@ function buildAll(input: SettingsInput): SettingsReading {
     secrets: input.secrets?.known,
   }
   return { settings, config, mistakes, warnings, entryContext }
+}
+
+function toolServersOf(config: Config): Pick<Settings, 'toolServers'> {
+  const toolServers = fileToolServers(config)
+  return toolServers.length > 0 ? { toolServers } : {}
 }
 
 /** The price list of `prices`; one at an address is only there once it was brought. */

@@ -28,8 +28,8 @@ const octal = ({ mode }: Stats): string => (mode & 0o7777).toString(8)
  * The directory that holds the gateway's files when `given` is configured: `given` itself, or `modelgate` inside of it
  * where others can enter `given` and it is not the gateway's to change: it belongs to another user or is made for its
  * group (a volume of Kubernetes with `fsGroup`), it is sticky, or it holds files of other programs. Where one of the
- * two has a gateway's files already, that one is it, so that a change of permissions never starts an empty gateway. Changes
- * nothing, and does not throw: what uses the directory says why it cannot.
+ * two has a gateway's files already, that one is it, so that a change of permissions never starts an empty gateway.
+ * Changes nothing, and does not throw: what uses the directory says why it cannot.
  */
 export function directoryFor(given: string): string {
   const stats = directoryStats(given)

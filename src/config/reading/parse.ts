@@ -37,11 +37,7 @@ export function readFile(
   const yaml = readYaml(text, file)
   if (!('locations' in yaml)) return { ...nothingRead, mistakes: yaml }
   const { locations, locationAt } = yaml
-  const findings: Finding[] = []
-  const warnings: Finding[] = []
-  const unset: Finding[] = []
-  /** References to secrets that are not read here. */
-  const unread: Finding[] = []
+  const { findings, warnings, unset, unread } = noFindings()
   const names = translateNames(yaml.value, { isFile: !sent, findings, warnings, keysAt: knownKeys })
   const known = withPlainValues(names.isPeers ? withLitellmMasterKey(names.value, environment) : names.value)
   const withVariables = withEnvironment(known, [], {
@@ -102,6 +98,14 @@ export function readFile(
     written: names.written,
   }
 }
+
+/** `unread` = references to secrets that are not read here. */
+const noFindings = (): Record<'findings' | 'warnings' | 'unset' | 'unread', Finding[]> => ({
+  findings: [],
+  warnings: [],
+  unset: [],
+  unread: [],
+})
 
 function complete(config: Config, unpriced: WithoutPrices): PartialConfig {
   const entries = config.model_list?.map((entry, at) => ({ at, name: entry.model_name, entry, removed: [] }))

@@ -12,6 +12,7 @@ import type { BudgetCharge } from '../tenancy/budget-charge.ts'
 import { bigintText } from '../../lib/text.ts'
 import { outcomeText } from '../guardrails.ts'
 import { attemptListOf, errorMessageOf } from './attempt-list.ts'
+import { clientName } from './client-name.ts'
 import { publicModelOf } from './public-model.ts'
 import type { Served, Usage } from '../usage/usage.ts'
 
@@ -483,18 +484,6 @@ function roundMs(ms: number): number {
 /** -1 = there was none. */
 function firstByteMs(ms: number): number | null {
   return ms < 0 ? null : roundMs(ms)
-}
-
-const clientNameLengthMax = 64
-
-/** `OpenAI/Python` of `OpenAI/Python 2.1.0`, `curl` of `curl/8.5.0`; null = the client does not say. */
-function clientName(userAgent: string): string | null {
-  const end = userAgent.indexOf(' ')
-  const product = end < 0 ? userAgent : userAgent.slice(0, end)
-  const slash = product.lastIndexOf('/')
-  const digit = slash < 0 ? 0 : product.charCodeAt(slash + 1)
-  const name = digit >= 48 && digit <= 57 ? product.slice(0, slash) : product
-  return name.slice(0, clientNameLengthMax) || null
 }
 
 /** An integer: a sum of fractions of a second would not be exact. Rounded as `pricing/cost.ts` bills it. */

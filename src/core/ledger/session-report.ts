@@ -26,8 +26,8 @@ export type SessionRow = Pick<
 >
 
 /**
- * What is unlike the turn before: it failed, its stream was cut, its client left; another model, another deployment; the
- * conversation was compacted; nothing of a prompt was cached that was long enough and whose predecessor was.
+ * What is unlike the turn before: it failed, its stream was cut, its client left; another model, another deployment;
+ * the conversation was compacted; nothing of a prompt was cached that was long enough and whose predecessor was.
  */
 export const sessionBreaks = ['failed', 'cut', 'left', 'model', 'deployment', 'compaction', 'cold'] as const
 /** One of `sessionBreaks`. */

@@ -48,8 +48,8 @@ export async function requestedServer(
   if (!tools.hasServers)
     throw new GatewayError(
       'invalid-request',
-      `'${wish.label}' names tools of this gateway, which has no tool server; add one under \`mcp_servers\`, or leave ` +
-        'the tool out',
+      `'${wish.label}' names tools of this gateway, which has no tool server; add one under \`mcp_servers\`, or ` +
+        'leave the tool out',
       { param: wish.param },
     )
   const selection = {

@@ -125,7 +125,8 @@ function textOf(content: readonly ToolContent[], structured: unknown): string {
 function textOfPart({ type, mimeType, data, resource, uri }: ToolContent): string {
   if (isObject(resource) && typeof resource.text === 'string') return resource.text
   if (typeof uri === 'string') return uri
-  return `[${type}${mimeType === undefined ? '' : ` of ${mimeType}`}, ${data?.length ?? 0} characters of base64: not shown]`
+  const kind = mimeType === undefined ? type : `${type} of ${mimeType}`
+  return `[${kind}, ${data?.length ?? 0} characters of base64: not shown]`
 }
 
 function shortened(text: string): string {
