@@ -7,6 +7,7 @@ import type { ClientCounts } from '../http/server/server.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { descriptorLimit } from '../platform/descriptor-limit.ts'
 import { CachedExposition } from '../telemetry/cached-exposition.ts'
+import { withLitellmMetrics } from '../telemetry/litellm-metrics.ts'
 import { mergeExpositions } from '../telemetry/merged-exposition.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { startTracing } from '../telemetry/otel/tracing.ts'
@@ -76,13 +77,16 @@ export function startTelemetry(
     bodyCounts: () => store.bodies.counts(),
     otlpCounts: () => tracing.counts(),
   })
-  const own = new CachedExposition(() => metrics.text(), clock)
   const { worker } = options
+  const named = (text: string) => (current.settings.litellmMetricNames ? withLitellmMetrics(text) : text)
+  // Those of several workers are named once they are one text.
+  const own = new CachedExposition(() => (worker ? metrics.text() : named(metrics.text())), clock)
   worker?.serveMetrics(() => Buffer.from(own.bytes()).toString())
   return {
     metrics,
     tracing,
-    exposition: () => (worker ? worker.metrics().then(texts => Buffer.from(mergeExpositions(texts))) : own.bytes()),
+    exposition: () =>
+      worker ? worker.metrics().then(texts => Buffer.from(named(mergeExpositions(texts)))) : own.bytes(),
     reloaded({ applied }) {
       if (applied) reloads.appliedAtMs = clock.epochMs()
       reloads[applied ? 'applied' : 'refused']++

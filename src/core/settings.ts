@@ -65,6 +65,8 @@ export interface Settings {
   /** The provider whose vendor alone names its models so: for the bare names of models that are not offered. */
   readonly vendorOf?: (model: string) => string | undefined
   readonly metricsRequireKey: boolean
+  /** `/metrics` has LiteLLM's names, too. */
+  readonly litellmMetricNames: boolean
   /** Who may name objects of a provider's account by the provider's own ids. */
   readonly providerObjectIds: 'master_key' | 'all_keys' | 'none'
   /** Public names of models for calls that name none; undefined = none is configured. */

@@ -56,7 +56,8 @@ test('a client that allows no loss is answered: what the operator drops is none'
 
 test('a field without which there is no call is refused, and so is the path of a part', async () => {
   for (const name of ['messages', 'tools[0].strict']) {
-    const wrong = `model_list:\n${entry('m', `, additional_drop_params: ["${name}"]`).replace('litellm_params', 'proxy_params')}`
+    const named = entry('m', `, additional_drop_params: ["${name}"]`)
+    const wrong = `model_list:\n${named.replace('litellm_params', 'proxy_params')}`
     const starting = startGateway({ config: `${wrong}general_settings: { strict_configuration: true }\n` })
     expect(
       await starting.then(

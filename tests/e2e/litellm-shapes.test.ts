@@ -1,7 +1,10 @@
 /** The keys and shapes of configurations that LiteLLM's users publish, with values of our own: each one starts. */
-import { expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { startSimulator } from '../../simulator/index.ts'
+import type { Simulator } from '../../simulator/index.ts'
 import { readSettings } from '../../src/config/read-settings.ts'
 import { providers } from '../../src/providers/index.ts'
+import { startGateway } from './harness.ts'
 
 const environment = {
   ...Object.fromEntries(
@@ -172,6 +175,53 @@ for (const [name, text] of Object.entries(shapes))
     const { mistakes, settings } = read(text)
     expect(mistakes).toEqual([])
     expect(settings).toBeDefined()
+  })
+
+let simulator: Simulator
+beforeAll(async () => {
+  simulator = await startSimulator({ seed: 1 })
+})
+afterAll(() => simulator.stop())
+
+/** The vendors' addresses, by the variables in which LiteLLM looks for them. */
+function simulated(url: string): Record<string, string> {
+  const names = ['OPENAI', 'GROQ', 'MISTRAL', 'CEREBRAS', 'OPENROUTER', 'TOGETHER', 'DEEPSEEK', 'NVIDIA_NIM', 'XAI']
+  const bases = [...names, 'ZHIPU', 'GITHUB', 'CLOUDFLARE'].map(name => [`${name}_API_BASE`, `${url}/v1`])
+  return {
+    ...Object.fromEntries(bases),
+    ANTHROPIC_API_BASE: url,
+    AZURE_API_BASE: url,
+    GEMINI_API_BASE: `${url}/v1beta`,
+  }
+}
+
+/** Their upstreams speak dialects that the simulator has not: Ollama's, Bedrock's, that of the Agent API. */
+const elsewhere = new Set([
+  'Bedrock with prices in model_info',
+  'facts of their own in model_info',
+  'Ollama with fields of its own',
+])
+
+for (const [name, text] of Object.entries(shapes))
+  test(`${name}: a gateway starts with it, lists its models, and one of them answers`, async () => {
+    const url = simulator.url.replace(/\/$/, '')
+    const config = text.replaceAll('http://vllm.internal:8000', url)
+    const variables = { ...environment, ...simulated(url) }
+    const gateway = await startGateway({ config, environment: variables })
+    try {
+      const { data } = (await (await gateway.admin('/v1/models')).json()) as { data: { id: string }[] }
+      expect(data.length).toBeGreaterThan(0)
+      const { settings } = readSettings({ text: config, file: 'c.yaml', environment: variables, providers })
+      const near = settings!.deployments.find(one => one.target.baseUrl.startsWith(url) && one.mode === 'chat')
+      expect([name, near === undefined]).toEqual([name, elsewhere.has(name)])
+      if (!near) return
+      const model = near.modelName.replace('*', 'gpt-4o')
+      const messages = [{ role: 'user', content: 'hi' }]
+      const answer = await gateway.admin('/v1/chat/completions', { model, max_tokens: 300, messages })
+      expect([answer.status, await answer.json()]).toMatchObject([200, { choices: [{ finish_reason: 'stop' }] }])
+    } finally {
+      await gateway.stop()
+    }
   })
 
 const good = entry('good', 'openai/gpt-4o')

@@ -70,6 +70,12 @@ const ownKeys = settingKeys('general', {
     example: 500,
     usedWith: { path: 'general_settings.metrics_by' },
   },
+  litellm_metric_names: {
+    type: () => z.boolean(),
+    default: false,
+    description: "true: `/metrics` has what LiteLLM's dashboards read under LiteLLM's names, behind its own.",
+    example: true,
+  },
   header_prefix: {
     type: () => z.string().regex(/^[a-z][a-z0-9-]{0,30}[a-z0-9]$/, 'lower-case letters, digits and dashes'),
     default: 'x-proxy',
@@ -130,6 +136,7 @@ export function gatewaySettingsOf(given: Values<typeof ownKeys>) {
     headerPrefix: general.header_prefix,
     tenantMetrics: general.metrics_by ? { kinds: general.metrics_by, max: general.metrics_by_max } : null,
     metricsRequireKey: general.require_auth_for_metrics_endpoint,
+    litellmMetricNames: general.litellm_metric_names,
     bodyBytesMax: Math.floor(general.max_request_size_mb * megabyte),
     bodyMemoryBytesMax: Math.floor(general.max_body_memory_mb * megabyte),
   }
