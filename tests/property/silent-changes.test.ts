@@ -143,6 +143,14 @@ const models: readonly (readonly [provider: string, model: string, options?: Jso
   ['cohere', 'command-a-reasoning-08-2025'],
   ['ollama', 'qwen3'],
   ['ollama', 'gpt-oss:20b'],
+  ['openai', 'gpt-4o'],
+  ['openai', 'gpt-5.6'],
+  ['groq', 'openai/gpt-oss-120b'],
+  ['together_ai', 'meta-llama/Llama-3.3-70B-Instruct-Turbo'],
+  ['fireworks_ai', 'accounts/fireworks/models/glm-5'],
+  ['cerebras', 'gpt-oss-120b'],
+  ['xai', 'grok-4.6'],
+  ['deepseek', 'deepseek-v4-pro'],
 ]
 
 /** Values that mean the same to a vendor: [provider, the words in their JSON]. */

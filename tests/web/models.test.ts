@@ -33,6 +33,7 @@ describe.skipIf(!hasChromium)('the page of models', () => {
   test('the list is searched, prices are for a million tokens, and a test call says that a deployment answers, or why not', async () => {
     const { page, close } = await openModels()
     await page.getByRole('table').getByText('embedding-model').waitFor()
+    await page.getByText(/^Prices of the built-in list of .*20\d\d/).waitFor()
     await page.getByRole('searchbox', { name: 'Search models by name' }).fill('claude-m')
     await page.getByRole('table').getByText('embedding-model').waitFor({ state: 'detached' })
     const row = page.getByRole('row').nth(1)

@@ -85,6 +85,7 @@ export function formatAgo(epochMs: number, nowMs: number): string {
 const dates = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(language, options)
 const day = lazily(() => dates({ day: 'numeric', month: 'short', year: 'numeric' }))
 // A day of the calendar is midnight in UTC for `Date`, and another day for viewers in the west.
+const calendarDate = lazily(() => dates({ day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' }))
 const calendarDay = lazily(() => dates({ day: 'numeric', month: 'short', timeZone: 'UTC' }))
 const monthOfYear = lazily(() => dates({ month: 'long', year: 'numeric', timeZone: 'UTC' }))
 const moment = lazily(() =>
@@ -99,6 +100,9 @@ export const formatDay = (day: string): string => calendarDay().format(Date.pars
 
 /** November 2026: a month of the calendar (`2026-11`). */
 export const formatMonth = (month: string): string => monthOfYear().format(Date.parse(`${month}-01`))
+
+/** A day of the calendar with its year: 23 Nov 2026. */
+export const formatDateOf = (day: string): string => calendarDate().format(Date.parse(day))
 
 /** From one day of the calendar to another one: "23 Nov – 25 Nov", or "23 Nov". */
 export const formatDays = (first: string, last: string): string =>

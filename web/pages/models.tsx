@@ -11,7 +11,7 @@ import { EmptyState, ErrorState } from '../components/states.tsx'
 import { Table } from '../components/table.tsx'
 import type { Column } from '../components/table.tsx'
 import { useOpened, useSearchFlag } from '../lib/address.ts'
-import { formatDay } from '../lib/format.ts'
+import { formatDateOf } from '../lib/format.ts'
 import { isAdministrator } from '../frame/rights.ts'
 import { useSearchText } from '../lib/search-text.ts'
 import { textOf } from '../strings/index.ts'
@@ -87,7 +87,7 @@ function PriceListDay() {
   if (!list?.date) return null
   return (
     <p className="flex flex-wrap items-center gap-3 text-muted">
-      {t(list.name === 'operator' ? 'models.ownPrices' : 'models.builtInPrices', { day: formatDay(list.date) })}
+      {t(list.name === 'operator' ? 'models.ownPrices' : 'models.builtInPrices', { day: formatDateOf(list.date) })}
       {list.is_old && <Badge tone="warn">{t('models.oldPrices')}</Badge>}
     </p>
   )

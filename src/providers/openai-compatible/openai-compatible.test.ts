@@ -4,6 +4,7 @@ import type { ChatRequest } from '../../core/hub/chat.ts'
 import type { FieldVerdict } from '../../core/dialects/field-rules.ts'
 import { targetOf } from '../../../tests/support/provider-rig.ts'
 import { providers, splitModel } from '../index.ts'
+import { chatResult } from './read.ts'
 import { chatFields } from './request.ts'
 import { responsesBody } from './responses/request.ts'
 
@@ -274,4 +275,37 @@ test('a budget of thinking tokens becomes the nearest effort of a model whose ef
   expect(written('gpt-5-pro', { enabled: true, budgetTokens: 2048 })).toEqual(['high', { effort: 'high' }])
   // Refuses every effort.
   expect(written('gpt-4.1', { enabled: true, budgetTokens: 2048 })).toEqual([undefined, undefined])
+})
+
+test('logprobs in columns, as Together writes them, are those of the tokens', () => {
+  const events = chatResult({
+    id: 'c',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: 'Hi!' },
+        logprobs: { tokens: ['Hi', '!'], token_logprobs: [-0.31, null], top_logprobs: [{ Hi: -0.31, Ho: -2 }] },
+        finish_reason: 'stop',
+      },
+    ],
+  })
+  const bytes = (text: string) => [...Buffer.from(text)]
+  expect(events.filter(one => one.type === 'logprobs')).toEqual([
+    {
+      type: 'logprobs',
+      choice: 0,
+      content: [
+        {
+          token: 'Hi',
+          logprob: -0.31,
+          bytes: bytes('Hi'),
+          top_logprobs: [
+            { token: 'Hi', logprob: -0.31, bytes: bytes('Hi') },
+            { token: 'Ho', logprob: -2, bytes: bytes('Ho') },
+          ],
+        },
+        { token: '!', logprob: -9999, bytes: bytes('!'), top_logprobs: [] },
+      ],
+    },
+  ])
 })

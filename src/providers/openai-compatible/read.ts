@@ -8,7 +8,7 @@ import type { Frame } from '../../lib/frame.ts'
 import { CallNumbers } from '../../core/dialects/call-numbers.ts'
 import type { NumberedCall } from '../../core/dialects/call-numbers.ts'
 import { readSignedCall } from '../../core/dialects/call-signature.ts'
-import { isObject, listOf, textOf } from '../../lib/json/json-values.ts'
+import { isObject, listOf, objectOf, textOf } from '../../lib/json/json-values.ts'
 import type { Json } from '../../lib/json/json-values.ts'
 import { ObjectEnd } from '../../lib/json/object-end.ts'
 import { errorLast } from '../common/fault.ts'
@@ -196,11 +196,29 @@ function audio(choice: number, value: Json): ChatEvent {
 
 function logprobs(choice: number, value: unknown): ChatEvent[] {
   if (!isObject(value)) return []
-  const content =
-    Array.isArray(value.content) && value.content.length > 0 ? { content: value.content as unknown[] } : {}
+  const tokens: unknown[] = Array.isArray(value.content) ? value.content : tokensOf(value)
+  const content = tokens.length > 0 ? { content: tokens } : {}
   const refusal =
     Array.isArray(value.refusal) && value.refusal.length > 0 ? { refusal: value.refusal as unknown[] } : {}
   return 'content' in content || 'refusal' in refusal ? [{ type: 'logprobs', choice, ...content, ...refusal }] : []
+}
+
+/**
+ * Tokens in columns, as text completions have them, and chats of Together and Fireworks (types of together 3.1.1 and
+ * fireworks-ai 1.2.30, 2026-11-29).
+ */
+function tokensOf({ tokens, token_logprobs: logprobs, top_logprobs: tops }: Json): Json[] {
+  if (!Array.isArray(tokens) || !Array.isArray(logprobs)) return []
+  return (tokens as unknown[]).map((token, at) => ({
+    ...tokenOf(token, (logprobs as unknown[])[at]),
+    top_logprobs: Object.entries(objectOf(Array.isArray(tops) ? tops[at] : undefined)).map(one => tokenOf(...one)),
+  }))
+}
+
+function tokenOf(token: unknown, logprob: unknown): Json {
+  const text = textOf(token)
+  // OpenAI's word for one that it does not count.
+  return { token: text, logprob: typeof logprob === 'number' ? logprob : -9999, bytes: [...Buffer.from(text)] }
 }
 
 /** A call that has begun. */
