@@ -1,5 +1,6 @@
 /** A model at an upstream, among which the router chooses. Frozen when the configuration is read. */
 import type { FieldDefaults } from './dialects/default-fields.ts'
+import type { PromptMarks } from './dialects/prompt-marks.ts'
 import type { Target } from './provider.ts'
 import type { ProxyRules } from './transport.ts'
 import type { Prices, PriceSource } from './usage/prices.ts'
@@ -156,6 +157,8 @@ export interface Deployment {
   readonly forwardsUnknownFields: boolean
   /** The upstream is told in which trace a call is; absent = it is not. */
   readonly forwardsTrace?: boolean
+  /** Marks for the upstream's prompt cache in chats that have none; absent = none are set. */
+  readonly promptMarks?: PromptMarks | undefined
   /** Fields for calls that have none of their own; absent = none. */
   readonly fieldDefaults?: FieldDefaults | undefined
   /** What `/model/info` shows: `model_info` of the configuration, completed by the catalogue. */

@@ -170,7 +170,7 @@ const sections: readonly (readonly [section: string, keys: Partial<Record<keyof 
       tags: 'region_name',
       client:
         'n stream stream_options logit_bias response_format tools tool_choice user metadata max_completion_tokens ' +
-        'modalities safety_settings cache_control_injection_points service_tier verbosity',
+        'modalities safety_settings service_tier verbosity',
       dropping: 'allowed_openai_params modify_params',
       oneKey: 'configurable_clientside_auth_params',
       none:

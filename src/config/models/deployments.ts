@@ -19,7 +19,7 @@ import { pricesInPlace } from '../prices/place-premiums.ts'
 import { isReadPriceKey } from '../prices/read-price-keys.ts'
 import type { ProxySettings } from './proxies.ts'
 import { modelParamKeys } from '../sections/model-params.ts'
-import { fieldKeys } from '../sections/request-fields.ts'
+import { cachePointsOf, fieldKeys } from '../sections/request-fields.ts'
 import { routerKeys } from '../sections/router.ts'
 import type { ModelEntry } from '../sections/models.ts'
 import { isKeyText } from '../checks/value-checks.ts'
@@ -108,6 +108,7 @@ export function buildDeployment(entry: ModelEntry, context: BuildContext): Deplo
     ...fieldRules(params, context),
     ...(clientCredentials && { clientCredentials }),
     ...defaultsOf(params),
+    ...marksOf(params),
     ...(params.guardrails && { guardrails: params.guardrails }),
     ...(params.credential_name !== undefined && { credentialName: params.credential_name }),
     writtenParams: shownParams(params),
@@ -169,6 +170,13 @@ function ownOptions({ model_info: info, proxy_params: params }: ModelEntry, apiV
 function rateLimitsOf({ rpm_limit: requests, tpm_limit: tokens }: ModelEntry['proxy_params']) {
   if (requests === undefined && tokens === undefined) return undefined
   return { rateLimits: { requestsPerMinute: requests ?? null, tokensPerMinute: tokens ?? null } }
+}
+
+/** Empty = no marks are set. */
+function marksOf(params: ModelEntry['proxy_params']): Pick<Deployment, 'promptMarks'> {
+  const isAutomatic = params.prompt_caching === 'auto'
+  const points = cachePointsOf(params.cache_control_injection_points ?? [])
+  return points.length > 0 || isAutomatic ? { promptMarks: { points, isAutomatic } } : {}
 }
 
 function defaultsOf(params: ModelEntry['proxy_params']): Pick<Deployment, 'fieldDefaults' | 'restrictions'> {

@@ -4,6 +4,8 @@ import { settingKeys, withDefaults } from '../../core/setting-keys.ts'
 import type { Values } from '../../core/setting-keys.ts'
 import { guardrailName } from '../../guardrails/params.ts'
 import { checkedText, openMap, text } from './value-types.ts'
+import type { CachePoint } from '../../core/dialects/prompt-marks.ts'
+import { lazy } from '../../lib/lazy.ts'
 
 const dropParams = {
   type: () => z.boolean(),
@@ -97,9 +99,63 @@ const droppedFields = {
 
 const vendorNames = () => z.array(text()).max(100)
 
+const cachePoint = lazy(() =>
+  z
+    .strictObject({
+      location: z.enum(['message', 'tool_config']),
+      role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']).nullish(),
+      index: z.coerce.number().int().nullish(),
+      control: z.strictObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() }).optional(),
+    })
+    .refine(
+      ({ location, role, index }) => location === 'tool_config' || role != null || index != null,
+      'must say the `role` or the `index` of messages',
+    ),
+)
+
+/** What is checked as a whole, as the points are words of LiteLLM's and no keys of ours. */
+const isCachePoint = (point: unknown): boolean => cachePoint().safeParse(point).success
+
+/** The marks that points ask for. */
+export function cachePointsOf(points: readonly unknown[]): CachePoint[] {
+  return points.map(point => {
+    const { location, role, index, control } = cachePoint().parse(point)
+    return {
+      location,
+      ...(role != null && { role }),
+      ...(index != null && { index }),
+      ...(control && { control: control.ttl ? { type: control.type, ttl: control.ttl } : { type: control.type } }),
+    }
+  })
+}
+
 /** Keys of `proxy_params`. */
 export const modelFieldKeys = {
   ...settingKeys('routing', {
+    cache_control_injection_points: {
+      type: () =>
+        z
+          .array(
+            openMap().refine(
+              isCachePoint,
+              'must be `{location: message, role: system}`, `{location: message, index: -1}` or ' +
+                '`{location: tool_config}`, each with or without `control: {type: ephemeral, ttl: 1h}`',
+            ),
+          )
+          .max(4),
+      description:
+        "Where a mark for the upstream's prompt cache is set in chats that have none: behind messages of a `role` or " +
+        'at an `index`, below 0 from the end, or behind the tools (`tool_config`). `control` says for how long.',
+      example: [{ location: 'message', role: 'system' }],
+    },
+    prompt_caching: {
+      type: () => z.enum(['auto', 'off']),
+      default: 'off',
+      description:
+        'auto: chats without a mark for the prompt cache get some behind the tools, the system prompt and the last ' +
+        'but one turn, for upstreams that cache what is marked (Claude, Bedrock).',
+      example: 'auto',
+    },
     forward_client_credentials: {
       type: vendorNames,
       description:

@@ -8,6 +8,8 @@ import { withoutCallSignatures } from '../../core/dialects/call-signature.ts'
 import { routingFields } from '../../core/dialects/field-names.ts'
 import { restrictingPart, restricts } from '../../core/dialects/request-restrictions.ts'
 import { withDefaults } from '../../core/dialects/default-fields.ts'
+import { markedFields, withMarks } from '../../core/dialects/prompt-marks.ts'
+import type { PromptMarks } from '../../core/dialects/prompt-marks.ts'
 import { noFieldRules } from '../../core/dialects/field-rules.ts'
 import type { FieldRules } from '../../core/dialects/field-rules.ts'
 import type { ChatFormat, Format } from '../../core/format.ts'
@@ -34,7 +36,7 @@ import type { JsonQuestion } from './structured-output.ts'
 import { encodeAnswer, readAnswer, TranslatedRelay } from './translate.ts'
 import type { TranslatedStream } from './translate.ts'
 import { embeddingsAttempt, speechAttempt, unaryAttempt } from './unary-attempt.ts'
-import { exactText } from '../../lib/json/exact-json.ts'
+import { exactNames, exactText } from '../../lib/json/exact-json.ts'
 
 const developerRole = /"role"\s*:\s*"developer"/
 
@@ -221,6 +223,8 @@ function forwardAttempt({ call, deployment, body: whole, withheld }: Plan, forma
   if (!changed) return undefined
   const { edits: formatEdits, dropped } = format.forward.edits(body, rules)
   if (changed.length > 0) formatEdits.push(...changed)
+  if (deployment.promptMarks && format.dialect === 'anthropic-messages' && changed.length === 0)
+    formatEdits.push(...markEdits(body, deployment.promptMarks))
   removeNulls(formatEdits, body)
   const edits = format.forward.modelInPath ? formatEdits : withModel(formatEdits, target.model, body)
   const form = call.upload && editedForm(call.upload, [...formEdits(call), ...edits, ...withheld.edits])
@@ -237,6 +241,16 @@ function forwardAttempt({ call, deployment, body: whole, withheld }: Plan, forma
     answer: (bytes, head) => format.forward.answer(bytes, publicModel, head, body),
     relay: contentType => format.forward.relay(publicModel, body, contentType),
   }
+}
+
+const promptNames = exactNames('input', 'input_schema')
+
+/** The client's prompt with the marks of the deployment, unless it is changed otherwise. */
+function markEdits(body: JsonBody, marks: PromptMarks): Edit[] {
+  const read = (name: string) => body.exact(name, promptNames) ?? body.get(name)
+  const prompt = { system: read('system'), messages: read('messages'), tools: read('tools') }
+  if (body.has('cache_control')) return []
+  return Object.entries(markedFields(prompt, marks)).map(([set, value]) => ({ set, json: exactText(value) }))
 }
 
 /** Null says of an optional field that it is not given, as its absence does; some hosts take only the latter. */
@@ -290,7 +304,10 @@ function translateAttempt(plan: Plan, format: Format): PlannedAttempt | undefine
 function chatAttempt({ call, deployment, body }: Plan, format: ChatFormat): PlannedAttempt | undefined {
   const { target } = deployment
   if (!target.provider.chat) return undefined
-  const route = chatRoute(deployment, editedRequest(call, body, format.decode), call.forwardedHeaders)
+  const decoded = editedRequest(call, body, format.decode)
+  const { promptMarks } = deployment
+  const asked = promptMarks ? withMarks(decoded, promptMarks) : decoded
+  const route = chatRoute(deployment, asked, call.forwardedHeaders)
   if (!route) return undefined
   const { adapter, request } = route
   return translatedAttempt(call, { adapter, request, format, publicModel: call.model }, target)
