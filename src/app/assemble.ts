@@ -33,6 +33,7 @@ import { callPolicies } from '../pipeline/admission/admission.ts'
 import { DetachedWork } from '../pipeline/background/background-work.ts'
 import { createAdmitLine, createCallObjects } from '../pipeline/call-objects.ts'
 import { cloudCredentials } from './cloud-credentials.ts'
+import { createPassThrough } from '../pipeline/pass-through.ts'
 import { createFileCalls } from '../pipeline/files/file-call.ts'
 import { createHttp1Transport } from '../http/client/client.ts'
 import { Guardrails } from '../guardrails/policies.ts'
@@ -132,6 +133,7 @@ export function assemble(assembling: AssemblyParts) {
     reportInternal: ({ cause }, { id, method, path }) =>
       logger.error('a request failed', { request_id: id, method, path, error: stackOf(cause) }),
     metricsRequireKey: () => current.settings.metricsRequireKey,
+    passThroughProviders: () => current.settings.passThroughProviders,
     isTrustedProxy: address => current.settings.signIn.isTrustedProxy(address),
   })
   return {
@@ -375,6 +377,7 @@ function assembleCalls(
       ...createReadmission(identity),
       relayTelemetry: createTelemetryRelay(transport),
       fileCalls,
+      passThrough: createPassThrough(upstreams),
       callModel,
       guardrails: guardrails.trials(),
       tools: toolsOver(logger, { transport, current }, createRunTool(serving)),

@@ -139,8 +139,7 @@ function buildAll(input: SettingsInput): SettingsReading {
   const names = nameFindings(config, reading, built)
   const guardrails = fileGuardrails(config)
   mistakes.push(...proxies.mistakes(deployments), ...idMistakes(reading, built))
-  for (const { path, message } of unknownVendors(config, input.providers))
-    mistakes.push(mistakeAt(reading, [...path], message))
+  mistakes.push(...unknownVendors(config, input.providers).map(one => mistakeAt(reading, one.path, one.message)))
   // Models that do not exist yet may be made by API; a doubt is no reason to serve nothing.
   if (config.general_settings?.store_model_in_db || names.areDoubtful) warnings.push(...names.mistakes)
   else mistakes.push(...names.mistakes)

@@ -50,6 +50,8 @@ export interface CallOptions {
   readonly exactCount?: true
   /** true = what is said is kept for its owner alone, elsewhere: its bodies are not stored. */
   readonly isPrivate?: boolean
+  /** true = a call without a format that a vendor may bill: money is reserved for it. */
+  readonly isCharged?: true
   /** Asked after `prepare`: the batch that it starts, for which money is reserved. */
   startsBatch?(): StartedBatch
 }

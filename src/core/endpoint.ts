@@ -18,6 +18,7 @@ import type { GatewayError } from './errors.ts'
 import type { Format } from './format.ts'
 import type { Provider } from './provider.ts'
 import type { SingleSignOn } from './sign-in/identity-providers.ts'
+import type { PassThrough } from './pass-through.ts'
 import type { FileCalls } from './objects/files.ts'
 import type { GuardrailTrials } from './guardrails.ts'
 import type { Ledger } from './ledger/ledger.ts'
@@ -206,6 +207,7 @@ export interface Services {
   readonly guardrails: GuardrailTrials
   readonly tools: ToolGateway
   readonly fileCalls: FileCalls
+  readonly passThrough: PassThrough
   readonly detached: DetachedRuns
   readonly runWatch: RunWatch
   readonly conversations: ConversationStore

@@ -68,6 +68,8 @@ export interface Settings {
   /** `/metrics` has LiteLLM's names, too. */
   readonly litellmMetricNames: boolean
   /** Who may name objects of a provider's account by the provider's own ids. */
+  /** Those whose unknown paths are passed on. */
+  readonly passThroughProviders: readonly string[]
   readonly providerObjectIds: 'master_key' | 'all_keys' | 'none'
   /** Public names of models for calls that name none; undefined = none is configured. */
   /** A header of calls that names their end user, in lower case; null = none but those of every gateway. */

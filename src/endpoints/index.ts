@@ -87,6 +87,10 @@ const calls: readonly Endpoint[] = [
  */
 const lazyGroups: readonly LazyGroup[] = [
   {
+    segments: ['passthrough'],
+    load: async () => (await import('./model-calls/pass-through.ts')).passThroughEndpoints,
+  },
+  {
     segments: ['assistants', 'threads', 'chat', 'files', 'batches'],
     load: async () => (await import('./lazy/stored-objects.ts')).endpoints,
   },

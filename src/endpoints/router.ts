@@ -32,6 +32,8 @@ interface RequestRouterParts {
   /** Called for internal errors, whose details the client does not see. */
   reportInternal(error: GatewayError, request: { method: string; path: string; id: string }): void
   metricsRequireKey(): boolean
+  /** Whose unknown paths are passed on; absent = none. */
+  passThroughProviders?(): readonly string[]
   /** true = a proxy of the operator's, whose `X-Forwarded-For` counts; absent = there is none. */
   isTrustedProxy?(address: string): boolean
 }
@@ -78,6 +80,10 @@ function answer(door: RouterState, request: IncomingRequest): Answer | Promise<A
   const found = door.table.find(path)
   const loading = found ? undefined : door.table.loadFor(path)
   if (loading) return afterLoading(loading, door, request, answer)
+  if (!found && isPassedThrough(door.parts, path)) {
+    request.path = `/passthrough${path}`
+    return answer(door, request)
+  }
   if (method === 'OPTIONS') return options(door.parts, request, found?.value)
   if (method === 'GET' && asksForWebSocket(request.headers)) return upgrade(door.parts, request, found)
   if (!found) return notFound(request, door.table)
@@ -85,6 +91,12 @@ function answer(door: RouterState, request: IncomingRequest): Answer | Promise<A
   if (!endpoint) return otherMethod(request, found.value)
   request.params = found.params
   return admit(door.parts, endpoint, request)
+}
+
+/** LiteLLM's paths of vendors, where the gateway knows none of its own: `/anthropic/v1/skills`. */
+function isPassedThrough({ passThroughProviders }: RequestRouterParts, path: string): boolean {
+  const names = passThroughProviders?.() ?? []
+  return names.length > 0 && names.includes((path.split('/', 2)[1] ?? '').replaceAll('-', '_'))
 }
 
 async function afterLoading(

@@ -75,7 +75,7 @@ function takeOnBody(parts: LimitParts, call: Call, { limits, plan }: ModelLimits
   const { tokens } = parts.limits.of(call.caller, call.models.settings)
   const scopes = isCounted ? limits : limits.length === 0 ? tokens : [...tokens, ...limits]
   if (call.tool) return takeForTool(parts, call, { scopes, plan })
-  if (!call.format) return takeForObjects(parts, call, scopes)
+  if (!call.format && !call.options.isCharged) return takeForObjects(parts, call, scopes)
   if (scopes.length === 0 && !plan) return
   const need = scopes.length === 0 ? 0 : bodyTokens(call)
   return plan

@@ -20,6 +20,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     getForgottenPasswordPage askForPasswordLink getOnboardingToken claimOnboardingToken`,
   // Every key: calls of models, own objects, and what the caller may see.
   key: `
+    passThroughRead passThroughSend passThroughReplace passThroughDelete
     createChatCompletion createCompletion createResponse compactResponse listSpendSessions getSpendSession
     exportSpendSession countResponseInputTokens getResponse
     deleteResponse cancelResponse listResponseInputItems listAssistants createAssistant getAssistant updateAssistant

@@ -14,16 +14,19 @@ interface Surroundings {
   readonly hasKey: boolean
 }
 
-/** What `settings` names that is no provider, with its path in the file. */
+/** What lists of providers name that is none, with its path in the file. */
 export function unknownVendors(
-  { settings }: Pick<Config, 'settings'>,
+  { settings, general_settings: general }: Pick<Config, 'settings' | 'general_settings'>,
   providers: ReadonlyMap<string, Provider>,
 ): { readonly path: readonly (string | number)[]; readonly message: string }[] {
-  const names = settings?.forward_client_credentials ?? []
-  return names.flatMap((name, at) =>
-    providers.has(name)
-      ? []
-      : [{ path: ['settings', 'forward_client_credentials', at], message: `\`${name}\` is no provider` }],
+  const lists = [
+    { path: ['settings', 'forward_client_credentials'], names: settings?.forward_client_credentials },
+    { path: ['general_settings', 'pass_through_providers'], names: general?.pass_through_providers },
+  ]
+  return lists.flatMap(({ path, names = [] }) =>
+    names.flatMap((name, at) =>
+      providers.has(name) ? [] : [{ path: [...path, at], message: `\`${name}\` is no provider` }],
+    ),
   )
 }
 

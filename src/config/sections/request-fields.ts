@@ -276,6 +276,16 @@ export const requestKeys = settingKeys('routing', {
       'The model whose upstream gets files whose upload names no upstream, where several upstreams take files.',
     example: 'gpt-4.1-mini',
   },
+  pass_through_providers: {
+    type: vendorNames,
+    default: [],
+    description:
+      'The providers to which requests of paths are passed on that the gateway does not know, under ' +
+      '`/passthrough/{provider}/...` and `/{provider}/...`, with the credentials of a model of the provider. ' +
+      'Nothing is passed on where a guardrail holds for every call, as it could not read it.',
+    example: ['anthropic'],
+    group: 'providers',
+  },
   provider_object_ids: {
     type: () => z.enum(['master_key', 'all_keys', 'none']),
     default: 'master_key',
@@ -292,6 +302,7 @@ export function requestSettingsOf(given: Values<typeof requestKeys>) {
   const general = withDefaults(requestKeys, given)
   return {
     providerObjectIds: general.provider_object_ids,
+    passThroughProviders: general.pass_through_providers,
     compactionModel: general.compaction_model,
     endUserHeader: general.user_header_name?.toLowerCase() ?? null,
     defaultModels: {

@@ -11,6 +11,8 @@ export type Operation =
   | 'count-tokens'
   /** A request about stored files or batches: no work of a model by itself. */
   | 'files'
+  /** A request of a vendor's path that the gateway does not know. */
+  | 'pass-through'
   /** The work of a batch, settled when it has ended. */
   | 'batches'
   /** A call of a tool at a tool server. */

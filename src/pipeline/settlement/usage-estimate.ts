@@ -30,6 +30,7 @@ const envelopeBytes = 1024
 export function estimatedUsage(call: Call, attempt: Attempt): Usage | undefined {
   switch (call.operation) {
     case 'transcriptions':
+    case 'pass-through':
       return undefined
     case 'images':
       // Not their tokens: without those of the output, the input alone would look like the whole cost.
