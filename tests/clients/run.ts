@@ -1,6 +1,6 @@
 /**
  * `npm run clients`: Python's clients (openai, anthropic, google-genai, LangChain, litellm) against a gateway and a
- * simulator. Makes a virtual environment with the versions of requirements.txt, kept for the next run. Prints a table,
+ * simulator, and LiteLLM's client for its proxy. Makes a virtual environment with the versions of requirements.txt, kept for the next run. Prints a table,
  * and ends with status 1 when a case fails. Skips with a word where there is no Python.
  */
 import { join } from 'node:path'
@@ -26,10 +26,17 @@ if (!python) {
   process.exit(0)
 }
 const simulator = await startSimulator({ seed: 7 })
-const gateway = await startGatewayProcess(matrixConfig().replaceAll('{simulator}', simulator.url))
+const gateway = await startGatewayProcess(matrixConfig().replaceAll('{simulator}', simulator.url), {
+  // For models and credentials made by API.
+  MODELGATE_ENCRYPTION_KEY: 'a key for tests of more than 32 characters',
+})
 let outcomes: Outcome[] = []
 try {
-  outcomes = await runSuite(python, gateway.url, await gateway.key())
+  const where = { GATEWAY_URL: gateway.url, GATEWAY_KEY: await gateway.key() }
+  outcomes = [
+    ...(await runSuite(python, 'suite.py', where)),
+    ...(await runSuite(python, 'litellm_proxy.py', { ...where, GATEWAY_KEY: gateway.masterKey, MODEL: models[0]! })),
+  ]
 } finally {
   await gateway.stop()
   await simulator.stop()
@@ -40,15 +47,14 @@ for (const one of failed) console.log(`${one.client} ${one.model} ${one.case}: $
 console.log(`${outcomes.length - failed.length} of ${outcomes.length} cases passed`)
 process.exit(outcomes.length === 0 || failed.length > 0 ? 1 : 0)
 
-async function runSuite(interpreter: string, url: string, key: string): Promise<Outcome[]> {
-  const child = Bun.spawn([interpreter, join(import.meta.dir, 'suite.py')], {
+async function runSuite(interpreter: string, file: string, where: Record<string, string>): Promise<Outcome[]> {
+  const child = Bun.spawn([interpreter, join(import.meta.dir, file)], {
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'inherit',
     env: {
       ...process.env,
-      GATEWAY_URL: url,
-      GATEWAY_KEY: key,
+      ...where,
       MODELS: models.join(','),
       // Anthropic's tool runner has to work on every provider.
       RUNNER_MODELS: providerRows.map(row => row.name).join(','),
@@ -56,7 +62,7 @@ async function runSuite(interpreter: string, url: string, key: string): Promise<
     },
   })
   const text = await new Response(child.stdout).text()
-  if ((await child.exited) !== 0) throw new Error(`the suite ended with ${child.exitCode}`)
+  if ((await child.exited) !== 0) throw new Error(`${file} ended with ${child.exitCode}`)
   return text
     .split('\n')
     .filter(line => line.startsWith('{'))
