@@ -48,7 +48,7 @@ describe.skipIf(!hasChromium)('nothing is lost', () => {
     await dialog.getByRole('button', { name: 'Remove chat-model' }).waitFor()
     await dialog.getByRole('combobox', { name: 'Models' }).fill('claude-*')
     // Without Enter, straight to the button.
-    await page.locator('[role=dialog] button[type=submit]').click()
+    await page.locator('[role=dialog] button[type=submit]').press('Enter')
     const drawer = page.getByRole('dialog', { name: 'nightly' })
     await drawer.getByText('chat-model, claude-*').waitFor()
     expect(await violations(page)).toEqual([])
@@ -125,6 +125,32 @@ describe.skipIf(!hasChromium)('nothing is lost', () => {
     expect(dotColor).not.toBe(ground)
     expect(await dot.evaluate(one => getComputedStyle(one).forcedColorAdjust)).toBe('none')
     await page.emulateMedia({ forcedColors: 'none' })
+    await close()
+  })
+
+  test('keys are ordered by name and chosen by their state; on the smallest screen the ending of a key is whole', async () => {
+    const prefix = `zz-${'x'.repeat(40)}`
+    await gateway.admin('/key/generate', { key_alias: `${prefix}-b`, duration: '3d' })
+    await gateway.admin('/key/generate', { key_alias: `${prefix}-a`, duration: '3d', blocked: true })
+    const { page, close } = await openSignedIn(browser, gateway)
+    await page.goto(`${gateway.url}/ui/keys?q=zz-&sort=key_alias.asc`)
+    const names = page.getByRole('row').getByRole('link')
+    await names.nth(1).waitFor()
+    expect(await names.allInnerTexts()).toEqual([`${prefix}-a`, `${prefix}-b`])
+    await page.getByRole('button', { name: 'Sort by Name' }).click()
+    await until(async () => (await names.first().innerText()) === `${prefix}-b`)
+    await page.getByRole('combobox', { name: 'Status' }).click()
+    await page.getByRole('option', { name: 'ends within 14 days' }).click()
+    await until(async () => (await names.count()) === 1)
+    await page.setViewportSize({ width: 320, height: 640 })
+    const code = page.getByRole('row').nth(1).locator('code')
+    // What is drawn at its end is the key itself, and nothing above it.
+    const isWhole = await code.evaluate(one => {
+      const box = one.getBoundingClientRect()
+      const cell = one.parentElement!.getBoundingClientRect()
+      return box.right <= cell.right + 1 && one.scrollWidth <= one.clientWidth + 1
+    })
+    expect(isWhole).toBe(true)
     await close()
   })
 })

@@ -14,19 +14,37 @@ export interface KeyFilter {
   readonly search: string
   /** The id of their team. */
   readonly team: string
+  /** What they are good for. */
+  readonly state: KeyState | ''
+  /** What they are ordered by; undefined = the newest first. */
+  readonly sort: { readonly by: 'key_alias' | 'expires'; readonly order: 'asc' | 'desc' } | undefined
 }
 
-/** The keys that this person may see, newest first, page by page. */
-export function useKeys({ search, team }: KeyFilter) {
+/** What a key is good for. */
+export type KeyState = NonNullable<Calls['GET /key/list']['query']['state']>
+
+/** The keys that this person may see, page by page. */
+export function useKeys({ search, team, state, sort }: KeyFilter) {
   return useInfiniteQuery({
-    queryKey: ['keys', 'list', search, team],
+    queryKey: ['keys', 'list', search, team, state, sort],
     queryFn: ({ pageParam, signal }) =>
       ask('GET /key/list', {
-        query: { return_full_object: 'true', size: pageSize, cursor: pageParam, search, team_id: team },
+        query: {
+          return_full_object: 'true',
+          size: pageSize,
+          search,
+          team_id: team,
+          ...(state !== '' && { state }),
+          // Where they are in another order than that of their making, no cursor goes on behind them.
+          ...(sort
+            ? { sort_by: sort.by, sort_order: sort.order, page: Number(pageParam || 1) }
+            : { cursor: pageParam }),
+        },
         signal,
       }),
     initialPageParam: '',
-    getNextPageParam: page => page.next_cursor,
+    getNextPageParam: page =>
+      sort ? (page.current_page < page.total_pages ? String(page.current_page + 1) : null) : page.next_cursor,
     select: ({ pages }) => ({
       rows: pages.flatMap(page => page.keys.filter(one => typeof one === 'object')),
       count: pages[0]?.total_count ?? 0,

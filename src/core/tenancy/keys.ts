@@ -6,6 +6,11 @@ import type { Values } from './fields.ts'
 /** A key as administrators see it. Timestamps are milliseconds since 1970. */
 export type KeyRecord = VirtualKey & Values<typeof keyRecordFields>
 
+/** What a key is good for: `active` = calls are made with it. */
+export const keyStates = ['active', 'ending', 'expired', 'blocked'] as const
+/** One of them. */
+export type KeyState = (typeof keyStates)[number]
+
 /** Which keys a list shows, and its page: newest first, from `offset`, or after the last key of the page before. */
 export interface KeyQuery {
   readonly userId?: string | undefined
@@ -15,6 +20,12 @@ export interface KeyQuery {
   /** The whole id, or a part of the alias, of the hint or of the alias of the team, in any case. */
   readonly search?: string | undefined
   readonly hash?: string | undefined
+  /** Only keys in this state at the moment. `ending` = they end within 14 days. */
+  readonly state?: { readonly is: KeyState; readonly nowMs: number } | undefined
+  /** Absent = by their beginning. Keys without an end are behind all others. Not beside `after`. */
+  readonly sortBy?: 'name' | 'end' | undefined
+  /** Absent = the newest first; of names the last of the alphabet. */
+  readonly ascending?: boolean | undefined
   /** Only this key. */
   readonly id?: string | undefined
   /** true = only keys of directories (SCIM). */

@@ -6,9 +6,10 @@ import { shownBudget } from '../../access/fields/tenant-fields.ts'
 import { isMaster } from '../../core/caller.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { GatewayError, unprocessable } from '../../core/errors.ts'
 import { keyActions } from '../../core/tenancy/actions.ts'
 import { budgetFields } from '../../core/tenancy/field-tables.ts'
+import { keyStates } from '../../core/tenancy/keys.ts'
 import type { KeyQuery, KeyRecord } from '../../core/tenancy/keys.ts'
 import { readQuery } from '../common/checked-input.ts'
 import { jsonEndpoint, withBody } from '../common/json-endpoint.ts'
@@ -81,8 +82,15 @@ const listQuery = lazy(() =>
       .default(true)
       .describe('Whether keys of teams that you administer are listed as well.'),
     include_created_by_keys: z.stringbool().optional().describe('Accepted as LiteLLM takes it; without effect.'),
-    sort_by: z.enum(['created_at']).optional(),
-    sort_order: z.enum(['desc']).optional(),
+    sort_by: z
+      .enum(['created_at', 'key_alias', 'expires'])
+      .default('created_at')
+      .describe('By another field than `created_at` pages go by `page`; keys without an end count as the last ones.'),
+    sort_order: z.enum(['asc', 'desc']).default('desc'),
+    state: z
+      .enum(keyStates)
+      .optional()
+      .describe('Only keys that are so now: `active`, `ending` within 14 days, `expired`, `blocked`.'),
     expand: z.enum(['user']).optional().describe('Accepted as LiteLLM takes it; without effect.'),
     status: z.enum(['deleted']).optional().describe('Deleted keys are listed in place of the others.'),
   }),
@@ -203,6 +211,11 @@ export const keyList: Endpoint = jsonEndpoint(keyListSchema, {
   },
   async handle(request, services, caller) {
     const query = readQuery(request, listQuery())
+    const sortBy = sortFields[query.sort_by]
+    if (sortBy && query.cursor)
+      throw unprocessable([
+        { loc: ['query', 'cursor'], msg: 'is for lists by `created_at`; use `page`', type: 'invalid' },
+      ])
     const page = pageOf(query.page, query.size, query.cursor)
     const { keys, total } = await services.keys.list({
       userId: query.user_id,
@@ -213,6 +226,9 @@ export const keyList: Endpoint = jsonEndpoint(keyListSchema, {
       hash: query.key_hash,
       ofDirectory: query.of_directory,
       deleted: query.status === 'deleted',
+      state: query.state && { is: query.state, nowMs: services.clock.epochMs() },
+      sortBy,
+      ascending: query.sort_order === 'asc',
       visible: visibleTo(caller!, { withTeams: query.include_team_keys }),
       ...page,
     })
@@ -222,10 +238,12 @@ export const keyList: Endpoint = jsonEndpoint(keyListSchema, {
       total_count: total,
       current_page: query.page,
       total_pages: Math.ceil(total / query.size),
-      next_cursor: nextCursor(keys, query.size),
+      next_cursor: sortBy ? null : nextCursor(keys, query.size),
     }
   },
 })
+
+const sortFields = { created_at: undefined, key_alias: 'name', expires: 'end' } as const
 
 const keyAliasesSchema = named('KeyAliases', () =>
   shape({ aliases: listOf(text), total_count: integer, current_page: integer, total_pages: integer }),

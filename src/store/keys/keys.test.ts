@@ -128,6 +128,32 @@ for (const server of testServers('keys'))
       expect(await aliases({ offset: 99 })).toEqual(['', 7])
     })
 
+    test('lists are ordered by names or ends, and chosen by what keys are good for', async () => {
+      const day = 86_400_000
+      await keys.insert(record({ alias: 'Beta', expiresAtMs: nowMs + 30 * day }))
+      await keys.insert(record({ alias: 'alpha', expiresAtMs: nowMs + 3 * day }))
+      await keys.insert(record({ alias: 'gamma', blocked: true }))
+      await keys.insert(record({ alias: 'delta', expiresAtMs: nowMs - 1 }))
+      const aliases = async (query: Partial<KeyQuery>) => {
+        const { keys: found, total } = await keys.list({
+          limit: 10,
+          offset: 0,
+          ascending: true,
+          sortBy: 'name',
+          ...query,
+        })
+        return [found.map(one => one.alias).join(), total]
+      }
+      expect(await aliases({})).toEqual(['alpha,Beta,delta,gamma', 4])
+      expect(await aliases({ ascending: false, limit: 2, offset: 1 })).toEqual(['delta,Beta', 4])
+      expect(await aliases({ sortBy: 'end' })).toEqual(['delta,alpha,Beta,gamma', 4])
+      const inState = (is: 'active' | 'ending' | 'expired' | 'blocked') => aliases({ state: { is, nowMs } })
+      expect(await inState('active')).toEqual(['alpha,Beta', 2])
+      expect(await inState('ending')).toEqual(['alpha', 1])
+      expect(await inState('expired')).toEqual(['delta', 1])
+      expect(await inState('blocked')).toEqual(['gamma', 1])
+    })
+
     test('the same hash is never stored twice, and the failure leaves nothing behind', async () => {
       const one = record()
       await keys.insert(one)

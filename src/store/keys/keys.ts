@@ -2,6 +2,7 @@
 import type { SQL } from 'bun'
 import { GatewayError } from '../../core/errors.ts'
 import type { KeyQuery, KeyRecord, KeyStore } from '../../core/tenancy/keys.ts'
+import { dayMs } from '../../lib/clock.ts'
 import { toNumber, whileAvailable } from '../database/open.ts'
 import type { Database } from '../database/open.ts'
 import { keyColumns, toRecord } from '../tenancy/columns.ts'
@@ -78,6 +79,30 @@ export async function findKeyOfText(sql: SQL, hash: string): Promise<KeyRecord |
   return { ...key, expiresAtMs: Math.min(key.formerEndMs, ownEndMs ?? Infinity), ownEndMs, objectsOwner }
 }
 
+/** What a list is ordered by. Names are those that people see; a key without an end ends after all others. */
+const orders = {
+  begun: 'created_at_ms',
+  name: "lower(coalesce(alias, hint, ''))",
+  end: 'coalesce(expires_at_ms, 9007199254740991)',
+} as const
+
+/** How long before its end a key is said to end. */
+const endingMs = 14 * dayMs
+
+function stateCondition({ is, nowMs }: NonNullable<KeyQuery['state']>, where: Where): string {
+  const isOpen = () => `(expires_at_ms is null or expires_at_ms > ${where.bind(nowMs)})`
+  switch (is) {
+    case 'blocked':
+      return 'blocked = 1'
+    case 'expired':
+      return `expires_at_ms <= ${where.bind(nowMs)}`
+    case 'ending':
+      return `blocked = 0 and expires_at_ms > ${where.bind(nowMs)} and expires_at_ms <= ${where.bind(nowMs + endingMs)}`
+    case 'active':
+      return `blocked = 0 and ${isOpen()}`
+  }
+}
+
 async function listKeys(sql: SQL, query: KeyQuery): Promise<{ keys: KeyRecord[]; total: number }> {
   const where = new Where()
   where.raw(`deleted_at_ms is ${query.deleted ? 'not null' : 'null'}`)
@@ -96,6 +121,7 @@ async function listKeys(sql: SQL, query: KeyQuery): Promise<{ keys: KeyRecord[];
   where.equal('hash', query.hash)
   where.equal('id', query.id)
   if (query.ofDirectory) where.raw('of_directory = 1')
+  if (query.state) where.raw(stateCondition(query.state, where))
   const { visible } = query
   if (visible)
     where.any([
@@ -104,6 +130,6 @@ async function listKeys(sql: SQL, query: KeyQuery): Promise<{ keys: KeyRecord[];
       where.amongText('organization_id', visible.organizationIds),
       `team_id in (select id from teams where ${where.amongText('organization_id', visible.organizationIds)})`,
     ])
-  const { rows, total } = await where.page<Row>(sql, 'virtual_keys', query)
+  const { rows, total } = await where.page<Row>(sql, 'virtual_keys', query, orders[query.sortBy ?? 'begun'])
   return { keys: rows.map(row => toRecord(keyColumns, row)), total }
 }

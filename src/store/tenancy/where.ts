@@ -88,7 +88,7 @@ export class Where {
     sql: SQL,
     table: string,
     { limit, offset = 0, after, ascending = false }: PageQuery,
-    moment = 'created_at_ms',
+    moment: string = 'created_at_ms',
   ): Promise<{ rows: Row[]; total: number }> {
     const counted = (await sql.unsafe(`select count(*) as total from ${table}${this.#text()}`, [...this.#values])) as {
       total: unknown
