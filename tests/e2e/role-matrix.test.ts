@@ -37,7 +37,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     mcp endMcpSession listTools callTool listToolServers getToolServer checkToolServers listToolAccessGroups
     getOverview deriveKey getKey getKeys listKeys listKeyAliases getKeyHealth explainKeyLimits getTeam listTeams listTeamPages listAvailableTeams getTeamPermissions
     getUser getUserAlone listUsers listUserRoles getOrganization listOrganizations listOrganizationPages
-    listSpendLogs listSpendLogPages countSpendLogs followSpendLogs getCallBodies deleteCallBodies deleteAllCallBodies listKeySpend listUserSpend listTagSpend listGlobalTagSpend listTagNames listGlobalKeySpend
+    listSpendLogs listSpendLogPages countSpendLogs summarizeSpend followSpendLogs getCallBodies deleteCallBodies deleteAllCallBodies listKeySpend listUserSpend listTagSpend listGlobalTagSpend listTagNames listGlobalKeySpend
     listGlobalModelSpend listGlobalProviderSpend getGlobalSpend listGlobalDailySpend listGlobalTeamSpend getSpendReport
     getSpendLog listGlobalEndUserSpend
     getGlobalActivity getGlobalModelActivity listUserDailyActivity listTeamDailyActivity listTagDailyActivity

@@ -33,7 +33,7 @@ export function ModelPicker({ models, value, onPick, trigger }: ModelPickerProps
       <Base.Portal>
         <Base.Positioner sideOffset={4} align="start" className="z-50">
           <Base.Popup className={clsx(popupClass, 'flex w-(--picker) flex-col gap-1')} aria-label={t('chat.model')}>
-            <Base.Input placeholder={t('chat.searchModels')} className={inputClass} />
+            <Base.Input placeholder={t('chat.searchModels')} className={clsx(inputClass, 'shrink-0')} />
             <Base.Empty className="px-2 text-muted empty:hidden">{t('all.noMatch')}</Base.Empty>
             <Base.List className="min-h-0 overflow-y-auto">
               {(one: HubModel) => (
