@@ -10,7 +10,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { RequestRouter } from '../endpoints/router.ts'
 import { connectionLimit, connectionsVariable } from '../http/server/connection-limit.ts'
 import { listen } from '../http/server/server.ts'
-import type { ConnectionLimit, HttpServer } from '../http/server/server.ts'
+import type { ConnectionLimit, HttpServer, TlsIdentity } from '../http/server/server.ts'
 import { systemClock as clock } from '../lib/clock.ts'
 import { endAll } from '../lib/end-all.ts'
 import { tickClock } from '../lib/end-of-tick.ts'
@@ -28,6 +28,7 @@ import { assemble } from './assemble.ts'
 import { stopServing } from './stop.ts'
 import { createSecretReaders } from './secret-readers.ts'
 import { openStore } from './store.ts'
+import { readTls, watchTls } from './tls-files.ts'
 import type { Store } from './store.ts'
 import { oldListReport } from '../core/usage/price-list-age.ts'
 
@@ -112,7 +113,7 @@ interface ServerParts {
 
 async function serveStore(serving: ServerParts): Promise<RunningServer> {
   const { options, logger, source, lock, store, readers, announce } = serving
-  const { host: hostname, port, worker } = options
+  const identity = options.tls && readTls(options.tls)
   await source.merged.useObjects(() => store.configured.objects())
   const secrets = refreshSecrets(source, logger)
   await secrets.readNew()
@@ -120,24 +121,14 @@ async function serveStore(serving: ServerParts): Promise<RunningServer> {
   parts.objectsChanged()
   await parts.usageExport.begin()
   store.configured.onChange(() => tellObjects(parts, options))
-  const server = listen({
-    hostname,
-    port,
-    sharesPort: worker !== undefined,
-    clock: tickClock,
-    wheel: parts.timers,
-    handle: parts.router.handle,
-    refuse: parts.router.refuse,
-    report: thrown => logger.error('the router failed', { error: stackOf(thrown) }),
-    limit: limitOf(options, parts.router, logger),
-    bodyMemoryBytesMax: parts.bodyMemoryBytesMax,
-  })
+  const server = openServer(serving, parts, identity)
   const facts = servedFacts(server.url, source)
   const kept = keepMasterKey(store, logger, made => announce({ ...facts, firstMasterKey: made }))
   const firstMasterKey = await kept.catch((error: unknown) => giveUp(server, error))
   source.watch(report => parts.reloaded(report))
   secrets.start()
   const watches = [parts.watchBatches(), parts.watchKeys(), parts.watchHealth(), keepCompilersBehind()]
+  if (identity) watches.push(watchTls(options.tls!, { identity, logger, renew: next => server.renewTls(next) }))
   return {
     ...facts,
     firstMasterKey,
@@ -181,6 +172,26 @@ function giveUp(server: HttpServer, error: unknown): never {
   void server.stop()
   server.cut()
   throw error
+}
+
+function openServer(
+  { options, logger }: ServerParts,
+  parts: ReturnType<typeof assemble>,
+  tls: TlsIdentity | undefined,
+): HttpServer {
+  return listen({
+    hostname: options.host,
+    port: options.port,
+    sharesPort: options.worker !== undefined,
+    tls,
+    clock: tickClock,
+    wheel: parts.timers,
+    handle: parts.router.handle,
+    refuse: parts.router.refuse,
+    report: thrown => logger.error('the router failed', { error: stackOf(thrown) }),
+    limit: limitOf(options, parts.router, logger),
+    bodyMemoryBytesMax: parts.bodyMemoryBytesMax,
+  })
 }
 
 function servedFacts(url: string, source: SettingsSource): Omit<Announcement, 'firstMasterKey'> {

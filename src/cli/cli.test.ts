@@ -84,7 +84,8 @@ describe('help and usage errors', () => {
       "there is no command 'models xyzzy'; these are there:\n  modelgate models list",
     )
     expect((await run(['serve', '--nonsense'])).error).toBe(
-      "Unknown option '--nonsense'; modelgate serve takes --config, --port, --host, --root-path, --data-dir, --workers\n",
+      "Unknown option '--nonsense'; modelgate serve takes --config, --port, --host, --root-path, --data-dir, " +
+        '--workers, --tls-cert, --tls-key, --tls-client-ca\n',
     )
     expect((await run(['version', '--nonsense'])).error).toBe(
       "Unknown option '--nonsense'; modelgate version takes no flags\n",

@@ -8,7 +8,7 @@ import { redisAddressOf } from '../config/sections/redis.ts'
 import { ConfigProcess } from '../config/reading/config-process.ts'
 import { textOfFile } from '../config/reading/text-of-file.ts'
 import type { ConfigReader } from '../config/reading/reading.ts'
-import type { RunningServer, ServeOptions } from '../config/serve-options.ts'
+import type { RunningServer, ServeOptions, TlsFiles } from '../config/serve-options.ts'
 import { modelCountText } from '../config/model-counts.ts'
 import { systemClock } from '../lib/clock.ts'
 import { compileForServing } from '../lib/compile-policy.ts'
@@ -44,6 +44,13 @@ export const serve: Command = {
       type: 'string',
       value: 'N',
       help: 'Processes that serve: a number, or auto for one a core (MODELGATE_WORKERS; default 1)',
+    },
+    'tls-cert': { type: 'string', value: 'FILE', help: 'Certificate chain in PEM: serve HTTPS (MODELGATE_TLS_CERT)' },
+    'tls-key': { type: 'string', value: 'FILE', help: 'Its private key in PEM (MODELGATE_TLS_KEY)' },
+    'tls-client-ca': {
+      type: 'string',
+      value: 'FILE',
+      help: 'Clients must show a certificate of this authority (MODELGATE_TLS_CLIENT_CA)',
     },
   },
   async run(input) {
@@ -209,6 +216,7 @@ export async function serveOptions({ flags, environment }: CommandInput, readFil
         ? portNumber(text(flags.port)!, '--port')
         : portNumber(nonEmpty(environment.PORT) ?? '4000', 'PORT'),
     rootPath: root,
+    tls: tlsFiles({ flags, environment }),
     dataDirectory: directory,
     masterKey: masterKey === undefined ? undefined : new Secret(masterKey),
     keyPepper: pepper === undefined ? undefined : new Secret(pepper),
@@ -227,6 +235,16 @@ async function configIn(
   if (file === undefined) return {}
   const { config } = await readFile(textOfFile(file), { file, environment, secrets: new Map() })
   return config ?? {}
+}
+
+/** Throws UsageError where one of the two is missing. */
+function tlsFiles({ flags, environment }: Pick<CommandInput, 'flags' | 'environment'>): TlsFiles | undefined {
+  const certFile = text(flags['tls-cert']) ?? nonEmpty(environment.MODELGATE_TLS_CERT)
+  const keyFile = text(flags['tls-key']) ?? nonEmpty(environment.MODELGATE_TLS_KEY)
+  const clientCaFile = text(flags['tls-client-ca']) ?? nonEmpty(environment.MODELGATE_TLS_CLIENT_CA)
+  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile, clientCaFile }
+  if (certFile === undefined && keyFile === undefined && clientCaFile === undefined) return undefined
+  throw new UsageError('--tls-cert and --tls-key need each other (MODELGATE_TLS_CERT, MODELGATE_TLS_KEY); give both')
 }
 
 /** `/gateway`, with or without a slash at the end. */

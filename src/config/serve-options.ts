@@ -6,6 +6,14 @@ import type { Secret } from '../lib/secret.ts'
 import type { ConfigReader } from './reading/reading.ts'
 import type { ModelCounts } from './model-counts.ts'
 
+/** PEM files of the gateway's own TLS. */
+export interface TlsFiles {
+  readonly certFile: string
+  readonly keyFile: string
+  /** Clients have to show a certificate of this authority; absent = they need none. */
+  readonly clientCaFile?: string | undefined
+}
+
 /** The form of the values is checked; the start finds out whether port, directory and database can be used. */
 export interface ServeOptions {
   /** Absent = no file: the provider keys of the environment, and the built-in models. */
@@ -15,6 +23,8 @@ export interface ServeOptions {
   readonly rootPath?: string | undefined
   /** 0 = any free port. */
   readonly port: number
+  /** Absent = plain HTTP. */
+  readonly tls?: TlsFiles | undefined
   readonly dataDirectory: string
   /** Absent = the stored key, or a new one on the first start. */
   readonly masterKey?: Secret | undefined

@@ -33,6 +33,26 @@ const own: readonly Variable[] = [
     byDefault: 4000,
   },
   {
+    name: 'MODELGATE_TLS_CERT',
+    group: 'general',
+    description:
+      'The path of a certificate chain in PEM, with which the gateway itself serves HTTPS. It is read again when it ' +
+      'changes.',
+    flag: '--tls-cert',
+  },
+  {
+    name: 'MODELGATE_TLS_KEY',
+    group: 'general',
+    description: 'The path of the private key in PEM that belongs to the certificate of the gateway.',
+    flag: '--tls-key',
+  },
+  {
+    name: 'MODELGATE_TLS_CLIENT_CA',
+    group: 'general',
+    description: 'The path of the certificate in PEM of the authority whose certificates clients have to show.',
+    flag: '--tls-client-ca',
+  },
+  {
     name: 'SERVER_ROOT_PATH',
     group: 'general',
     description: 'The prefix of all paths that a proxy in front of the gateway passes on.',

@@ -64,11 +64,7 @@ export function readFile(
       [...findings, ...unfilled].map(finding => finding.path),
     )
   const { config, kept }: Pick<PartialConfig, 'config' | 'kept'> = isWhole ? { config: checked.data } : valid()
-  const ofParts = [...guardrailFindings(config), ...toolServerFindings(config)]
-  const located = ofParts.map(one => ({ ...one, path: pathInFile(kept, one.path) }))
-  // What is missing because it was left out as invalid is no mistake of its own.
-  const isInvalid = ({ path }: Finding) => findings.some(one => path.every((part, at) => one.path[at] === part))
-  findings.push(...located.filter(one => !isInvalid(one)))
+  findings.push(...findingsOfParts({ config, kept }, findings))
   if (!anyVariables) findings.push(...unsetVariables)
   if (!sent) warnings.push(...inlineSecrets(known))
   const locationOf = (finding: Finding): SourceLocation =>
@@ -106,6 +102,16 @@ const noFindings = (): Record<'findings' | 'warnings' | 'unset' | 'unread', Find
   unset: [],
   unread: [],
 })
+
+/** What the schema cannot see. What is missing because it was left out as invalid is no mistake of its own. */
+function findingsOfParts(
+  { config, kept }: Pick<PartialConfig, 'config' | 'kept'>,
+  known: readonly Finding[],
+): Finding[] {
+  const found = [...guardrailFindings(config), ...toolServerFindings(config)]
+  const isInvalid = ({ path }: Finding) => known.some(one => path.every((part, at) => one.path[at] === part))
+  return found.map(one => ({ ...one, path: pathInFile(kept, one.path) })).filter(one => !isInvalid(one))
+}
 
 function complete(config: Config, unpriced: WithoutPrices): PartialConfig {
   const entries = config.model_list?.map((entry, at) => ({ at, name: entry.model_name, entry, removed: [] }))

@@ -15,6 +15,14 @@ import { DiscardPace } from './discard-pace.ts'
 import { ConnectionSlots } from './connection-slots.ts'
 import { UpgradedConnection } from './upgraded-connection.ts'
 
+/** What the server shows to clients, in PEM. */
+export interface TlsIdentity {
+  readonly cert: string
+  readonly key: string
+  /** Clients have to show a certificate of this authority; absent = they need none. */
+  readonly clientCa?: string
+}
+
 /** Where the server listens, and who answers. There is no limit on how long `handle` may take. */
 export interface ServerOptions {
   readonly hostname: string
@@ -22,6 +30,8 @@ export interface ServerOptions {
   readonly port: number
   /** Other processes listen on the same address, and the system shares new connections out among them. */
   readonly sharesPort?: boolean
+  /** Absent = plain HTTP. */
+  readonly tls?: TlsIdentity | undefined
   readonly clock: Clock
   readonly wheel: TimerWheel
   /** Never throws and never rejects. */
@@ -61,10 +71,12 @@ export interface ClientCounts {
 
 /** A listening server. To end it: `stop`, then after a grace period `interrupt`, then `cut`. */
 export interface HttpServer {
-  /** `http://HOST:PORT/`. */
+  /** `http://HOST:PORT/`, with TLS `https://`. */
   readonly url: string
   /** Open ones. */
   readonly connections: number
+  /** Shows it to new connections; those that are open go on. Throws where the server speaks plain HTTP. */
+  renewTls(identity: TlsIdentity): void
   /** Looks at every connection. */
   clients(): ClientCounts
   /**
@@ -90,7 +102,7 @@ class Server implements HttpServer, ConnectionOwner {
   readonly bodies: BodyMemory
   readonly discards: DiscardPace
   readonly #options: ServerOptions
-  readonly #listener: TCPSocketListener<ServedConnection>
+  #listener: TCPSocketListener<ServedConnection>
   readonly #slots: ConnectionSlots
   /** Connections beyond the limit, while they get their refusal, in the order of their arrival. */
   readonly #overflow = new Set<OwnedConnection>()
@@ -107,19 +119,41 @@ class Server implements HttpServer, ConnectionOwner {
     this.clock = options.clock
     this.bodies = new BodyMemory(() => options.bodyMemoryBytesMax?.() ?? Infinity)
     this.discards = new DiscardPace(options.wheel)
-    const { hostname, port, limit, sharesPort = false } = options
+    const { port, limit, tls } = options
     const max = limit?.max ?? Infinity
     this.#slots = new ConnectionSlots(max)
     this.#overflowMax = Math.max(overflowMin, Math.floor(max / connectionsPerOverflowSlot))
     this.#overflowOwner = this.#turningAway()
-    // SO_REUSEPORT, which the declaration of `listen` does not name yet.
-    const address = { hostname, port, reusePort: sharesPort }
-    this.#listener = Bun.listen<ServedConnection>({ ...address, allowHalfOpen: true, socket: this.#handlers() })
+    this.#listener = this.#listen(port, tls)
+  }
+
+  #listen(port: number, tls: TlsIdentity | undefined): TCPSocketListener<ServedConnection> {
+    const { hostname, sharesPort = false } = this.#options
+    // SO_REUSEPORT, which the declaration of `listen` does not name yet: a new certificate is shown by a listener of
+    // its own, which is there before the one before it ends.
+    const address = { hostname, port, reusePort: sharesPort || tls !== undefined }
+    const secured = tls && {
+      tls: {
+        cert: tls.cert,
+        key: tls.key,
+        ...(tls.clientCa !== undefined && { ca: tls.clientCa, requestCert: true, rejectUnauthorized: true }),
+      },
+    }
+    return Bun.listen<ServedConnection>({ ...address, ...secured, allowHalfOpen: true, socket: this.#handlers() })
+  }
+
+  renewTls(identity: TlsIdentity): void {
+    if (this.#options.tls === undefined) throw new Error('the server speaks plain HTTP')
+    if (this.stopping) return
+    const before = this.#listener
+    this.#listener = this.#listen(before.port, identity)
+    before.stop()
   }
 
   get url(): string {
     const { hostname, port } = this.#listener
-    return `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}/`
+    const scheme = this.#options.tls === undefined ? 'http' : 'https'
+    return `${scheme}://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}/`
   }
 
   get connections(): number {
