@@ -14,6 +14,8 @@ model_list:
     proxy_params: { model: anthropic/claude-b, api_base: "${url}", api_key: k, prompt_caching: auto }
   - model_name: bedrock
     proxy_params: { model: bedrock/anthropic.claude-sonnet-4-20250514-v1:0, api_base: "${url}", api_key: k, aws_region_name: us-east-1, prompt_caching: auto }
+  - model_name: unknowing
+    proxy_params: { model: cohere/command, api_base: "${url}", api_key: k, prompt_caching: auto, drop_params: false }
   - model_name: points
     proxy_params:
       model: anthropic/claude-c
@@ -52,6 +54,22 @@ describe('marks of a model', () => {
     expect(shares.plain).toBe(0)
     expect(shares.auto).toBeGreaterThan(0.85)
     expect(shares.bedrock).toBeGreaterThan(0.85)
+  })
+
+  test('are not sent to upstreams that know none, and nothing is said to be lost', async () => {
+    const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${masterKey}` },
+      body: JSON.stringify({
+        model: 'unknowing',
+        messages: [
+          { role: 'system', content: 'Be brief.' },
+          { role: 'user', content: 'Hello' },
+        ],
+      }),
+    })
+    expect([answer.status, answer.headers.get('x-proxy-dropped-params')]).toEqual([200, null])
+    expect(JSON.stringify(upstream.truth.entries.at(-1)!.body)).not.toContain('cache')
   })
 
   const send = async (body: object) => {

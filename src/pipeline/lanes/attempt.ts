@@ -244,12 +244,13 @@ function forwardAttempt({ call, deployment, body: whole, withheld }: Plan, forma
 }
 
 const promptNames = exactNames('input', 'input_schema')
+const markField = 'cache_control'
 
 /** The client's prompt with the marks of the deployment, unless it is changed otherwise. */
 function markEdits(body: JsonBody, marks: PromptMarks): Edit[] {
   const read = (name: string) => body.exact(name, promptNames) ?? body.get(name)
   const prompt = { system: read('system'), messages: read('messages'), tools: read('tools') }
-  if (body.has('cache_control')) return []
+  if (body.has(markField)) return []
   return Object.entries(markedFields(prompt, marks)).map(([set, value]) => ({ set, json: exactText(value) }))
 }
 
@@ -310,7 +311,9 @@ function chatAttempt({ call, deployment, body }: Plan, format: ChatFormat): Plan
   const route = chatRoute(deployment, asked, call.forwardedHeaders)
   if (!route) return undefined
   const { adapter, request } = route
-  return translatedAttempt(call, { adapter, request, format, publicModel: call.model }, target)
+  const attempt = translatedAttempt(call, { adapter, request, format, publicModel: call.model }, target)
+  // An upstream that knows no marks is not sent those of the operator, and the client has lost nothing.
+  return asked === decoded ? attempt : { ...attempt, dropped: attempt.dropped.filter(name => name !== markField) }
 }
 
 function translatedAttempt(call: Call, stream: TranslatedStream, target: Target): PlannedAttempt {
