@@ -24,8 +24,8 @@ export interface ByteSocket {
 }
 
 const opcodes = { text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
-/** A message in more pieces is an attack on memory: each costs an object. */
-const fragmentsMax = 16 * 1024
+/** Each costs an object beside its bytes: a message in more pieces is an attack on memory. */
+const fragmentsMax = 128 * 1024
 const reasonBytesMax = 123
 const noBytes = Buffer.alloc(0)
 
