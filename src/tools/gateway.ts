@@ -132,6 +132,11 @@ export class Tools implements ToolGateway {
             ...(request.onProgress && { onProgress: progress => request.onProgress!(progress) }),
           },
         )
+        if (asksForInput(answer))
+          throw new GatewayError(
+            'upstream-failed',
+            `the tool '${tool.offeredName}' asks for input of a person, which this gateway does not pass on yet`,
+          )
         use.isToolError = answer.isError === true
         use.answerBytes = Buffer.byteLength(JSON.stringify([answer.content, answer.structuredContent]))
         return answer
@@ -232,6 +237,9 @@ function useOf(request: ToolCallRequest, tool: OfferedTool): ToolUse {
     isSent: false,
   }
 }
+
+/** It has done nothing yet, and waits for an answer (2026-07-28, multi round-trip requests). */
+const asksForInput = (answer: object): boolean => 'resultType' in answer && answer.resultType === 'input_required'
 
 /** What the protocol says of itself between two parties. */
 function withoutProtocol(meta: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -14,7 +14,7 @@ let sessions: ToolTestServer
 let key: string
 
 beforeAll(async () => {
-  modern = startToolServer({ generation: 'stateless' })
+  modern = startToolServer({ generation: 'stateless', asks: true })
   sessions = startToolServer({ generation: 'sessions' })
   gateway = await startGateway({
     config: `
@@ -75,7 +75,7 @@ for (const [version, connect] of Object.entries(clients))
     test('lists the tools of all servers that its key may use, and calls them', async () => {
       const client = await connect()
       const names = (await client.listTools()).tools.map(one => one.name)
-      expect(names).toEqual(['fresh-echo', 'fresh-fail', 'fresh-slow', 'older-echo', 'older-slow'])
+      expect(names).toEqual(['fresh-echo', 'fresh-fail', 'fresh-slow', 'fresh-ask', 'older-echo', 'older-slow'])
       const fresh = await client.callTool({ name: 'fresh-echo', arguments: { text: 'hello' } })
       expect(fresh.content).toEqual([{ type: 'text', text: 'stateless: hello' }])
       const older = await client.callTool({ name: 'older-echo', arguments: { text: 'hello' } })
@@ -123,7 +123,7 @@ for (const [version, connect] of Object.entries(clients))
         return list
       }
       const older = ['older-echo', 'older-slow']
-      const fresh = ['fresh-echo', 'fresh-fail', 'fresh-slow']
+      const fresh = ['fresh-echo', 'fresh-fail', 'fresh-slow', 'fresh-ask']
       expect(await names('/mcp/older')).toEqual(older)
       expect(await names('/older/mcp')).toEqual(older)
       expect(await names('/mcp', { 'x-mcp-servers': 'older' })).toEqual(older)
@@ -155,6 +155,18 @@ test('the server gets its own credentials and the headers that are named, and ne
   expect(JSON.stringify(headers)).not.toContain(key)
   expect(seen).toMatchObject(meta)
   await client.close()
+})
+
+test('a tool that asks a person is an error that says so, and no empty result', async () => {
+  const answer = await fetch(`${gateway.url}/mcp-rest/tools/call`, {
+    method: 'POST',
+    ...headersOf(),
+    body: JSON.stringify({ name: 'fresh-ask' }),
+  })
+  expect([answer.status >= 400, await answer.text()]).toEqual([
+    true,
+    expect.stringContaining("the tool server 'fresh': Cannot request input"),
+  ])
 })
 
 test('a session that its server has forgotten is begun again, and the tool runs once', async () => {

@@ -1,5 +1,5 @@
 /** Servers of MCP for tests, by the official libraries of both generations, with a log of what they were asked. */
-import { createMcpHandler, fromJsonSchema, McpServer } from '@modelcontextprotocol/server'
+import { createMcpHandler, fromJsonSchema, inputRequired, McpServer } from '@modelcontextprotocol/server'
 import { McpServer as OldMcpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import { z } from 'zod'
@@ -30,11 +30,14 @@ export interface ToolTestServerOptions {
   readonly generation: 'stateless' | 'sessions'
   /** Names of further tools. */
   readonly more?: readonly string[]
+  /** Has a tool that asks a person, by multi round trips. */
+  readonly asks?: boolean
 }
 
 interface Shared {
   readonly log: ToolTestServer
   readonly more: readonly string[]
+  readonly asks: boolean
   headers: Readonly<Record<string, string>>
 }
 
@@ -103,6 +106,17 @@ function stateless(shared: Shared): McpServer {
       return slow(shared, args.seconds!, contextOf(context))
     },
   )
+  if (shared.asks)
+    register('ask', { description: 'Asks a person' }, () =>
+      inputRequired({
+        inputRequests: {
+          name: inputRequired.elicit({
+            message: 'What is your name?',
+            requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },
+          }),
+        },
+      }),
+    )
   for (const name of shared.more) register(name, { description: `The tool ${name}` }, () => textOf(name))
   return server
 }
@@ -145,7 +159,7 @@ function withSessions(shared: Shared): OldMcpServer {
 }
 
 /** Starts one on a free port. */
-export function startToolServer({ generation, more = [] }: ToolTestServerOptions): ToolTestServer {
+export function startToolServer({ generation, more = [], asks = false }: ToolTestServerOptions): ToolTestServer {
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>()
   const modern = createMcpHandler(() => stateless(shared), { legacy: 'reject' })
   const http = Bun.serve({
@@ -181,6 +195,6 @@ export function startToolServer({ generation, more = [] }: ToolTestServerOptions
       await http.stop(true)
     },
   }
-  const shared: Shared = { log, more, headers: {} }
+  const shared: Shared = { log, more, asks, headers: {} }
   return log
 }
