@@ -1,8 +1,11 @@
 /** The dashboard and the alert rules name only what the gateway shows, and Prometheus' own tool takes them. */
 import { expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parse } from 'yaml'
+import { parse, stringify } from 'yaml'
+import { brokenCauses } from './broken-causes.ts'
+import type { BrokenCause } from './broken-causes.ts'
 import { metricsPage } from '../../scripts/metrics-page.ts'
 import { metricTable } from '../../src/telemetry/metric-table.ts'
 import type { MetricFamily } from '../../src/telemetry/metric-table.ts'
@@ -96,4 +99,37 @@ checked("Prometheus' own tool takes the rules", () => {
   ])
   expect(`${stdout.toString()}${stderr.toString()}`).toContain(`${rules.length} rules found`)
   expect(exitCode).toBe(0)
+})
+
+test('each alert rule has a cause that is tried', () => {
+  expect(brokenCauses.map(one => one.alert).sort()).toEqual(rules.map(one => one.alert).sort())
+})
+
+checked('each alert fires where its cause holds, and none where all is well', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'modelgate-rules-'))
+  const trial = (series: BrokenCause['series'], at: string, alert: string, fires: boolean) => {
+    const input = series.map(([name, values]) => ({ series: name, values }))
+    const known = rules.find(one => one.alert === alert)!
+    const file = join(folder, 'trial.yaml')
+    const expression = { expr: `count(ALERTS{alertname="${alert}", alertstate="firing"}) or vector(0)`, eval_time: at }
+    const tests = [
+      {
+        interval: '1m',
+        input_series: input,
+        promql_expr_test: [{ ...expression, exp_samples: [{ labels: '{}', value: fires ? 1 : 0 }] }],
+      },
+    ]
+    const body = { rule_files: [join(root, 'deploy/prometheus-rules.yaml')], evaluation_interval: '1m', tests }
+    writeFileSync(file, stringify(body))
+    const { exitCode, stdout, stderr } = Bun.spawnSync([promtool!, 'test', 'rules', file])
+    return exitCode === 0 ? [] : [`${known.alert}: ${stdout.toString()}${stderr.toString()}`]
+  }
+  try {
+    for (const { alert, at, series } of brokenCauses) {
+      expect(trial(series, at, alert, true)).toEqual([])
+      expect(trial([['modelgate_build_info', '1x60']], at, alert, false)).toEqual([])
+    }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })
