@@ -70,7 +70,7 @@ for (const backend of backends())
     })
 
     test('what is not kept together is refused', async () => {
-      for (const query of ['by=team&and=tag', 'by=customer&and=tag', 'by=team&and=team', 'by=colour', ''])
+      for (const query of ['by=team&and=tag', 'by=customer&and=tag', 'by=team&and=team', 'by=colour'])
         expect([query, (await asked(query)).status]).toEqual([query, 422])
     })
   })

@@ -41,7 +41,7 @@ const summarySchema = named('SpendSummary', () =>
 
 const query = lazy(() =>
   z.strictObject({
-    by: z.enum(usageDimensionNames),
+    by: z.enum(usageDimensionNames).default('team'),
     and: z.enum(usageDimensionNames).optional(),
     ...spanFields(),
   }),
@@ -57,7 +57,7 @@ export const spendSummary = jsonEndpoint(summarySchema, {
     summary: 'Sums of some days by one thing, as `team`, or by two together, as `team` and `model`; a key sees its own',
     tag: 'Spend',
     query: {
-      by: { schema: { enum: usageDimensionNames }, description: 'What the sums are of.', required: true },
+      by: { schema: { enum: usageDimensionNames, default: 'team' }, description: 'What the sums are of.' },
       and: {
         schema: { enum: usageDimensionNames },
         description:
