@@ -14,6 +14,9 @@ const main = join(import.meta.dir, '../main.ts')
 /** What each command is given so that it has something to print. */
 const words: Readonly<Record<string, readonly string[]>> = {
   check: ['config.yaml'],
+  backup: ['saved.tar.gz'],
+  completion: ['bash'],
+  init: ['made.yaml', '--yes'],
   'prices explain': ['openai/gpt-4.1'],
   'prices diff': ['prices.json'],
   'prices update': ['--from', 'prices.json', '--to', 'other.json'],
@@ -25,6 +28,10 @@ const words: Readonly<Record<string, readonly string[]>> = {
 const others = new Set([
   'serve',
   'simulate',
+  'db copy',
+  'logs tail',
+  'models test',
+  'restore',
   'login',
   'token',
   'logout',

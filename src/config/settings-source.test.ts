@@ -93,7 +93,7 @@ test('the first reading reports every mistake with its line', async () => {
   }
   expect(thrown).toBeInstanceOf(ConfigError)
   expect((thrown as ConfigError).message).toContain(`${file}:5:`)
-  await expect(openSource({ configFile: join(folder, 'missing.yaml') })).rejects.toThrow('cannot be read')
+  await expect(openSource({ configFile: join(folder, 'missing.yaml') })).rejects.toThrow('no such file')
 })
 
 test('a reload applies the whole file or nothing', async () => {
@@ -109,7 +109,7 @@ test('a reload applies the whole file or nothing', async () => {
   expect(await source.reload()).toEqual({ applied: true, problems: [] })
   expect(names(source)).toEqual(['a', 'b'])
   rmSync(file)
-  expect((await source.reload()).problems[0]).toContain('cannot be read')
+  expect((await source.reload()).problems[0]).toContain('no such file')
   expect(names(source)).toEqual(['a', 'b'])
 })
 

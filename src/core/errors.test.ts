@@ -47,7 +47,7 @@ test('a field is named once in a message, whether the problem names it or not', 
 const kindsByStatus: Readonly<Record<number, readonly FaultKind[]>> = {
   400: ['invalid-request', 'context-too-long', 'content-policy', 'upstream-refused'],
   401: ['unauthenticated'],
-  403: ['forbidden', 'model-forbidden', 'model-blocked'],
+  403: ['forbidden', 'model-forbidden', 'model-blocked', 'tool-forbidden'],
   404: ['not-found', 'model-not-found', 'upstream-model-missing'],
   405: ['method-not-allowed'],
   408: ['body-timeout', 'upstream-timeout'],

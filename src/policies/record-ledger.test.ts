@@ -102,6 +102,8 @@ function rowOf(usage: Usage | undefined, costNanoUsd: bigint | null): LedgerRow 
     clientAddress: '',
     userAgent: '',
     tags: [],
+    candidates: [],
+    overrides: {},
     models: { settings: { priceListVersion: '2026-11-20' } },
     caller: { role: 'key', key: { id: 'k', alias: null, userId: null, teamId: null } },
   }

@@ -34,7 +34,7 @@ const listed: Readonly<Record<Endpoint['auth'], string>> = {
     listModelInfoPages getModel countTokens
     getDevicePage decideDevice getManagedSettings relayMetrics relayLogs relayTraces
     listSupportedCompatParams listSupportedOpenaiParams transformRequest
-    mcp endMcpSession listTools callTool listToolServers getToolServer checkToolServers listToolAccessGroups
+    sendMcpMessage endMcpSession listTools callTool listToolServers getToolServer checkToolServers listToolAccessGroups
     getOverview deriveKey getKey getKeys listKeys listKeyAliases getKeyHealth explainKeyLimits getTeam listTeams listTeamPages listAvailableTeams getTeamPermissions
     getUser getUserAlone listUsers listUserRoles getOrganization listOrganizations listOrganizationPages
     listSpendLogs listSpendLogPages countSpendLogs summarizeSpend followSpendLogs getCallBodies deleteCallBodies deleteAllCallBodies listKeySpend listUserSpend listTagSpend listGlobalTagSpend listTagNames listGlobalKeySpend

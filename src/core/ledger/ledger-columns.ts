@@ -358,7 +358,7 @@ const occasionalColumns = {
     ),
   ),
   tool_request_bytes: integerOrNull(
-    'Bytes of the arguments of a tool, in JSON.',
+    'How many bytes the arguments of a tool had in JSON.',
     ({ call }) => call.tool?.requestBytes,
     { since: 2 },
   ),

@@ -71,7 +71,10 @@ const attemptListSchema = {
       status: integerOrNull('The HTTP status of the upstream; null = it did not answer.'),
       error_kind: textOrNull('The kind of error that it has ended with; null = it has answered.'),
       error_message: textOrNull('What the upstream said, shortened and without secrets; null = it is not kept.'),
-      started_ms: { type: 'integer', description: 'Milliseconds from the beginning of the call.' },
+      started_ms: {
+        type: 'integer',
+        description: 'How many milliseconds after the beginning of the call it was sent.',
+      },
       duration_ms: { type: 'integer', description: 'How long it has taken.' },
     },
     required: [

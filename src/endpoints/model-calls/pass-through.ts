@@ -11,9 +11,11 @@ import { readBody } from '../../core/request.ts'
 import type { HttpRequest, RequestHeaders } from '../../core/request.ts'
 import type { UpstreamRequest } from '../../core/transport.ts'
 import { parsedObject } from '../../lib/json/json-values.ts'
-import { anyObject } from '../openapi/schema.ts'
+import { anyObject, named } from '../openapi/schema.ts'
 
 const paths = ['/passthrough/{provider}/{path+}']
+
+const vendorAnswer = named('VendorAnswer', () => anyObject)
 
 const doc = (verb: string): EndpointDoc => ({
   operationId: `passThrough${verb}`,
@@ -21,7 +23,7 @@ const doc = (verb: string): EndpointDoc => ({
   tag: 'Models',
   callsObjects: true,
   failures: [400, 403, 404, 408, 502, 503],
-  success: { 'application/json': anyObject },
+  success: { 'application/json': vendorAnswer },
 })
 
 const endpointOf = (method: UpstreamRequest['method'], verb: string): Endpoint => ({

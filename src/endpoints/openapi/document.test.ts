@@ -167,6 +167,7 @@ test('calls that can stream say so', () => {
     'followConversationAnswer',
     'followSpendLogs',
     'getResponse',
+    'sendMcpMessage',
     'streamGenerateContent',
     'submitToolOutputs',
   ])

@@ -23,6 +23,7 @@ const tags: Readonly<Record<string, string>> = {
   Assistants: 'Assistants on any chat model.',
   Threads: 'Threads, their messages, and the runs of assistants.',
   Conversations: 'What persons chat, kept for them alone.',
+  Tools: 'Tools of MCP servers, for each key those that it may use.',
   Models: 'What a key may use, and what is behind it.',
   Credentials: 'Keys and addresses that models made by API share.',
   'Access groups': 'Names for sets of models.',

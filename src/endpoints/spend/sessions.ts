@@ -53,7 +53,7 @@ const listedSchema = shape({
   spend: usd,
   unpriced_requests: unpriced,
   client: nullable(described('The product that its client names.', text)),
-  model: described('The first of its models by the alphabet.', text),
+  model: described('The model that comes first by the alphabet, where it had several.', text),
   models: described('How many models it has used.', integer),
   deployments: described('How many deployments have served it.', integer),
 })
@@ -170,7 +170,7 @@ const sessionSchema = named('SpendSession', () =>
     ...sumsSchema,
     models: listOf(shape({ model: nullable(text), ...sumsSchema })),
     deployments: listOf(shape({ deployment_id: nullable(text), ...sumsSchema })),
-    turns: described('In the order of their beginnings.', listOf(turnSchema)),
+    turns: described('It has the calls in the order of their beginnings.', listOf(turnSchema)),
     is_capped: described(`There are more calls than the first ${turnsMax}, of which all sums are.`, boolean),
   }),
 )

@@ -27,10 +27,10 @@ const partSchema = named('SpendSummaryPart', () =>
 const summarySchema = named('SpendSummary', () =>
   shape({
     results: described(
-      'The dearest first. A call with several tags counts in each of them.',
+      'The dearest comes first. A call with several tags counts in each of them.',
       listOf(shape({ by: partSchema, and: nullable(partSchema), metrics })),
     ),
-    total: described('Each call once.', metrics),
+    total: described('The sum, in which each call counts once.', metrics),
     others: described(
       'What is in no line: calls that belong to none, and what is behind the last line; null = nothing, or `by=tag`.',
       nullable(metrics),

@@ -1,6 +1,7 @@
 /** The endpoint of MCP: all tools that a key may use at `/mcp`, those of single servers at `/mcp/{server}`. */
 import type { Answer } from '../../core/answer.ts'
 import type { Caller } from '../../core/caller.ts'
+import { anyObject, named } from '../openapi/schema.ts'
 import type { Endpoint, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { sessionIdOf } from '../../core/ledger/session-id.ts'
@@ -32,17 +33,18 @@ function serverOf(tools: ToolGateway): Promise<ProtocolServer> {
   return server
 }
 
-const messageSchema = {
-  type: 'object',
-  description: 'A message of JSON-RPC 2.0 by MCP 2026-07-28, 2025-11-25 or an earlier version.',
-  additionalProperties: true,
-}
+const messageSchema = named('McpMessage', () => ({
+  ...anyObject,
+  description: 'It is a message of JSON-RPC 2.0 by MCP 2026-07-28, 2025-11-25 or an earlier version.',
+}))
 const doc = {
   tag: 'Tools',
   query: {
     servers: {
       schema: { type: 'string' },
-      description: 'Names of servers or access groups with commas between, as the header `x-mcp-servers`.',
+      description:
+        'The servers or access groups that are asked, with commas between; it says the same as the header ' +
+        '`x-mcp-servers`.',
     },
   },
 }
@@ -55,7 +57,7 @@ const mcpPost: Endpoint = {
   errorBody,
   doc: {
     ...doc,
-    operationId: 'mcp',
+    operationId: 'sendMcpMessage',
     summary: 'List and call tools by the Model Context Protocol (streamable HTTP)',
     request: messageSchema,
     success: { 'application/json': messageSchema, 'text/event-stream': messageSchema },

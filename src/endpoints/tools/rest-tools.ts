@@ -85,7 +85,7 @@ const listQuery = lazy(() =>
     server_id: z
       .string()
       .optional()
-      .describe('Names of servers or access groups, with commas between; all without it.'),
+      .describe('The servers or access groups that are asked, with commas between; without it all are.'),
   }),
 )
 
@@ -119,7 +119,7 @@ const restToolList = jsonEndpoint(toolListSchema, {
 
 const callBody = lazy(() =>
   z.strictObject({
-    name: z.string().min(1).max(400).describe('The name in the list, or the one at the server.'),
+    name: z.string().min(1).max(400).describe('The name that the list has, or the one that the server has.'),
     arguments: z.record(z.string(), z.unknown()).nullish(),
     server_id: z
       .string()
@@ -136,10 +136,10 @@ const toolResultSchema = named('ToolResult', () =>
     {
       content: listOf(open(shape({ type: text }))),
       isError: boolean,
-      call_id: described('The id of its row in the ledger.', text),
+      call_id: described('The `request_id` that its row in the ledger has.', text),
       cost: described('Dollars that it has cost.', number),
     },
-    { structuredContent: described('Any JSON, by the output schema of the tool.', anyObject), _meta: anyObject },
+    { structuredContent: described('Any JSON that fits the output schema of the tool.', anyObject), _meta: anyObject },
   ),
 )
 

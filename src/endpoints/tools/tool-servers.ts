@@ -51,7 +51,7 @@ const toolServerSchema = named('ToolServer', () =>
       allowed_tools: nullable(listOf(text)),
       disallowed_tools: listOf(text),
       default_cost: described('Dollars that a call costs of a tool without a price of its own.', number),
-      tool_costs: described('Dollars by tool.', mapOf(number)),
+      tool_costs: described('What a call of each tool costs, in dollars.', mapOf(number)),
       version: nullable(integer),
       created_at: nullable(dateTime),
       created_by: nullable(text),
@@ -231,7 +231,12 @@ function fieldsOf(body: Readonly<Record<string, unknown>>): Record<string, unkno
 const body = lazy(() =>
   z.looseObject({
     server_id: z.string().min(1).max(64).nullish().describe('Of a change: the server. A new one gets its id here.'),
-    server_name: z.string().min(1).max(255).nullish().describe('Letters, digits and _.'),
+    server_name: z
+      .string()
+      .min(1)
+      .max(255)
+      .nullish()
+      .describe('The name of the server, which has letters, digits and _.'),
     version: z.number().int().min(1).nullish(),
   }),
 )

@@ -26,7 +26,10 @@ const deployment = {
 // Configurations are refused with such an address; what the environment says is not.
 const settings = { accessGroups: {}, deployments: [deployment] }
 const services = {
-  current: { settings, models: { of: () => ({ settings, deployments: settings.deployments }) } },
+  current: {
+    settings,
+    models: { of: () => ({ settings, deployments: settings.deployments, patternedNames: () => [] }) },
+  },
   configured: { objects: () => [] },
   clock: { epochMs: () => 0 },
 } as unknown as Services

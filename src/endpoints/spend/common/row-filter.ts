@@ -102,7 +102,8 @@ export const rowFilterDoc: NonNullable<EndpointDoc['query']> = {
   },
   http_status: {
     schema: { type: 'string', pattern: statusForm.source },
-    description: 'Only calls with this HTTP status, or of this class (`5xx`); pages as with `min_duration_ms`.',
+    description:
+      'Calls are shown that have this HTTP status, or one of this class (`5xx`); pages as with `min_duration_ms`.',
   },
   error_kind: only('Only calls that failed with this kind of error; pages as with `min_duration_ms`.'),
   error_message: only('Only calls whose client was told this, in any case; pages as with `min_duration_ms`.'),
