@@ -197,3 +197,16 @@ test("Anthropic's own client reaches what the gateway does not know", async () =
   const client = new Anthropic({ baseURL: `${gateway.url}/anthropic`, authToken: key, apiKey: null, maxRetries: 0 })
   expect(await client.get('/v1/skills/skill_1')).toMatchObject({ id: 'skill_1' })
 })
+
+test('a request that names several models is refused, wherever it names them: the key may be allowed one', async () => {
+  const few = await gateway.key({ models: ['claude'] })
+  const bodies = {
+    '/passthrough/anthropic/v1/models/claude-opus-4-5:run': '{"model":"claude-sonnet-4-5"}',
+    '/passthrough/anthropic/v1/models/claude-sonnet-4-5/models/claude-opus-4-5': '{}',
+    '/passthrough/anthropic/v1/run': '{"model":"claude-sonnet-4-5","model":"claude-opus-4-5"}',
+  }
+  for (const [path, body] of Object.entries(bodies))
+    expect([path, (await ask(path, { of: few, body })).status]).toEqual([path, 400])
+  expect((await ask('/passthrough/anthropic/v1/models/claude-opus-4-5:run', { of: few, body: '{}' })).status).toBe(403)
+  expect(vendor.seen).toEqual([])
+})

@@ -7,10 +7,9 @@ import type { Caller } from '../../core/caller.ts'
 import type { Deployment } from '../../core/deployment.ts'
 import type { Endpoint, EndpointDoc, Services } from '../../core/endpoint.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { readBody } from '../../core/request.ts'
+import { readBody, readJsonBody } from '../../core/request.ts'
 import type { HttpRequest, RequestHeaders } from '../../core/request.ts'
 import type { UpstreamRequest } from '../../core/transport.ts'
-import { parsedObject } from '../../lib/json/json-values.ts'
 import { anyObject, named } from '../openapi/schema.ts'
 
 const paths = ['/passthrough/{provider}/{path+}']
@@ -87,13 +86,33 @@ function vendorPath({ path, query }: HttpRequest): string {
   return `/${rest.join('/')}${words.size > 0 ? `?${words.toString()}` : ''}`
 }
 
-/** By the body, else by the path; undefined = it names none. */
+/**
+ * By the body or by the path; undefined = it names none. Throws where they name several: which of them the vendor
+ * takes is not known, and the key may be allowed one of them alone.
+ */
 function modelOf(path: string, body: Uint8Array): string | undefined {
-  const inPath = /\/(?:models?|deployments)\/([^/?]+?)(?:[:/?]|$)/.exec(path)?.[1]
-  const text = body.length > 0 && body[0] === brace ? Buffer.from(body).toString('utf8') : ''
-  const inBody = text === '' ? undefined : parsedObject(text)?.model
-  if (typeof inBody === 'string' && inBody !== '') return inBody
-  return inPath === undefined ? undefined : decodeURIComponent(inPath)
+  const [way = ''] = path.split('?')
+  const inPath = [...way.matchAll(/\/(?:models?|deployments)\/([^/]+?)(?=[:/]|$)/gi)].map(([, name]) => decoded(name!))
+  const inBody = body[0] === brace ? readJsonBody(body).get('model') : undefined
+  const names = new Set([...inPath, ...(typeof inBody === 'string' && inBody !== '' ? [bareModel(inBody)] : [])])
+  if (names.size > 1)
+    throw new GatewayError(
+      'invalid-request',
+      `the request names several models (${[...names].join(', ').slice(0, 200)}); name one, in the path or in the body`,
+      { param: 'model' },
+    )
+  return names.values().next().value
+}
+
+/** Gemini's bodies say `models/NAME`. */
+const bareModel = (name: string): string => name.replace(/^models\//, '')
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    throw new GatewayError('invalid-request', 'the path has a percent sign that begins no encoded byte; encode it as %25')
+  }
 }
 
 const brace = 0x7b
