@@ -137,12 +137,18 @@ async function startWorker(input: CommandInput, place: WorkerPlace): Promise<Run
   try {
     const shared = place.sharedUrl === undefined ? {} : { redisUrl: place.sharedUrl }
     const server = await start(input, { worker: link, ...shared }, place.announces ? announce : () => {})
-    link.serves(Number(new URL(server.url).port))
+    link.serves(portOf(server.url))
     return server
   } catch (thrown) {
     link.close()
     throw thrown
   }
+}
+
+/** An address does not show the port that its scheme has by itself. */
+function portOf(address: string): number {
+  const { port, protocol } = new URL(address)
+  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
 }
 
 async function start(
