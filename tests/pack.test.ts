@@ -46,7 +46,7 @@ const entries = [
 ]
 const settings = ['bin/bunfig.toml', 'bin/bun-tsconfig.json', 'package.json']
 const documents =
-  /^(README\.md|LICENSE|NOTICE|CHANGELOG\.md|docs\/[\w-]+\.md|examples\/[\w.-]+\.(yaml|json)|deploy\/\w[\w.-]*)$/
+  /^(README\.md|LICENSE|NOTICE|CHANGELOG\.md|docs\/[\w-]+\.md|examples\/[\w.-]+\.(yaml|json)|deploy\/\w[\w./-]*)$/
 
 test(
   'the package holds what runs, its documents, and nothing else',

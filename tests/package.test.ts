@@ -52,7 +52,7 @@ const bytesOf = (files: readonly string[]) => files.reduce((sum, file) => sum + 
 
 test('it holds the program, its launcher, its documents, and nothing else', () => {
   const allowed =
-    /^(package\.json|README\.md|LICENSE|NOTICE|CHANGELOG\.md|bin\/[\w-]+\.(mjs|json|toml)|program\/(web\/(assets\/)?)?[\w.-]+|docs\/[\w-]+\.md|examples\/[\w.-]+|deploy\/\w[\w.-]*)$/
+    /^(package\.json|README\.md|LICENSE|NOTICE|CHANGELOG\.md|bin\/[\w-]+\.(mjs|json|toml)|program\/(web\/(assets\/)?)?[\w.-]+|docs\/[\w-]+\.md|examples\/[\w.-]+|deploy\/\w[\w./-]*)$/
   const files = filesBelow(folder).map(file => file.slice(folder.length + 1))
   expect(files.filter(file => !allowed.test(file))).toEqual([])
   expect(files).toEqual(expect.arrayContaining(['program/main.js', 'program/web/index.html', 'program/web/files.json']))

@@ -123,7 +123,7 @@ test("a file that is no audio gets the upstream's own 400", async () => {
     outcome: 'error',
     status: 400,
     attempts: 1,
-    cost_nano_usd: null,
+    cost_nano_usd: '0',
   })
   const refused = await client.audio.transcriptions
     .create({ model: 'ear', file: await toFile(Buffer.from('no'), 'a.mp3') })
@@ -204,7 +204,7 @@ describe.skipIf(missing.length > 0)('speech', () => {
       const { error } = (await response.json()) as { error: { param: string; message: string } }
       expect([response.status, error.param]).toEqual([400, param])
       expect(error.message).toContain(param === 'voice' ? 'nobody' : 'mp3')
-      expect(await rowOf(response)).toMatchObject({ outcome: 'error', status: 400, cost_nano_usd: null })
+      expect(await rowOf(response)).toMatchObject({ outcome: 'error', status: 400, cost_nano_usd: '0' })
     }
   })
 

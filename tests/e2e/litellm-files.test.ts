@@ -27,6 +27,7 @@ const environment = {
   VERTEX_CREDENTIALS: account,
   LITELLM_MASTER_KEY: 'sk-0Zq8vWm3Yx5Rk7Lp2Td9Nc4Hb6Jf1GsAe',
   REDIS_HOST: 'redis.internal',
+  REDIS_PASSWORD: 'of-redis',
   DATABASE_URL: 'postgresql://llm:pw@db.internal:5432/litellm',
 }
 const read = (file: string, content = text(file)) => readSettings({ text: content, file, environment, providers })

@@ -107,7 +107,7 @@ test('what would narrow or widen rights, limits or spending is refused, also whe
     ['/team/new', { allow_everything: false }, 'allow_everything'],
     ['/key/generate', { monthly_budget: 5 }, 'monthly_budget'],
     ['/key/generate', { team: 't' }, 'team'],
-    ['/key/generate', { object_permission: { vector_stores: ['v'] } }, 'object_permission'],
+    ['/key/generate', { object_permission: { vector_stores: ['v'] } }, 'object_permission.vector_stores'],
     ['/user/new', { permissions: { get_spend_routes: true } }, 'permissions'],
     ['/team/new', { policies: ['strict'] }, 'policies'],
     ['/budget/new', { model_max_budget: { m: { max_budget: 1, rpm_limit: 3 } } }, 'model_max_budget.m.rpm_limit'],

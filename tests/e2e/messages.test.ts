@@ -277,7 +277,6 @@ describe('translated', () => {
     expect(response.status).toBe(200)
     expect(response.headers.get('x-proxy-dropped-params')!.split(',').sort()).toEqual([
       'cache_control',
-      'context_management',
       'tools.web_search_20250305',
     ])
     expect(upstreamBody()).toMatchObject({
@@ -298,10 +297,10 @@ describe('translated', () => {
   })
 
   test('what an upstream cannot take is refused where the operator wants that', async () => {
-    const refused = await post(ask('strict-model', 'x', { context_management: {}, top_k: 5 }))
+    const refused = await post(ask('strict-model', 'x', { mcp_servers: [{ type: 'url', url: 'https://mcp.example.com', name: 'm' }] }))
     expect([refused.status, (await json(refused)).error]).toEqual([
       422,
-      { type: 'invalid_request_error', message: expect.stringContaining('context_management') as string },
+      { type: 'invalid_request_error', message: expect.stringContaining('mcp_servers') as string },
     ])
     const bash = await post(ask('chat-model', 'x', { tools: [{ type: 'bash_20250124', name: 'bash' }] }))
     expect([bash.status, (await json(bash)).error!.message]).toEqual([422, expect.stringContaining('tools.0.type')])

@@ -369,7 +369,7 @@ test('calls for a blocked customer are refused, and those without what the key w
 })
 
 test('fields without a meaning here that would restrict are refused by name, unless they ask for nothing', async () => {
-  const fields = ['permissions', 'object_permission', 'policies', 'prompts', 'project_id']
+  const fields = ['permissions', 'policies', 'prompts', 'project_id']
   expect((await gateway.admin('/key/generate', Object.fromEntries(fields.map(name => [name, null])))).status).toBe(200)
   expect((await gateway.admin('/key/generate', { permissions: {}, auto_rotate: false, spend: 0 })).status).toBe(200)
   for (const name of fields) {

@@ -52,8 +52,13 @@ interface Standing {
   readonly workers_serving: number
 }
 
-const standing = async () => (await (await fetch(`${gateway.url}/health/readiness`)).json()) as Standing
-const allServe = () => until(async () => (await standing()).workers_serving === workers, 'all workers serve', 60_000)
+/** undefined = the worker that was asked has just ended. */
+const standing = (): Promise<Standing | undefined> =>
+  fetch(`${gateway.url}/health/readiness`).then(
+    async answer => (await answer.json()) as Standing,
+    () => undefined,
+  )
+const allServe = () => until(async () => (await standing())?.workers_serving === workers, 'all workers serve', 60_000)
 
 /** The processes of the workers, by their numbers. */
 function workerPids(): Map<number, number> {

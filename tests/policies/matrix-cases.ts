@@ -683,4 +683,7 @@ export const noCalls: ReadonlySet<string> = new Set([
   'relayMetrics',
   'relayLogs',
   'relayTraces',
+  'sendMcpMessage',
+  'callTool',
+  'createToolServer',
 ])

@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)('the chat', () => {
     await page.getByRole('button', { name: 'The one before' }).click()
     await answered(page, 'first')
     await page.getByRole('combobox', { name: 'With another model' }).click()
-    await page.getByPlaceholder('Search models').fill('claude')
+    await page.getByPlaceholder('Search models').fill('claude-model')
     await page.keyboard.press('Enter')
     const other = page.getByRole('article', { name: 'claude-model' })
     await other.getByText('2 / 2').waitFor()

@@ -169,7 +169,7 @@ test('each unit alone is enough to be written, and comes back in its place', () 
     const decoded = decodeRecord(encodeSettlement(row))
     const found = decoded?.kind === 'settlement' ? decoded.values : []
     const named: Record<string, unknown> = Object.fromEntries(columnList.map(({ name }, at) => [name, found[at]]))
-    expect(named).toEqual({ ...row, stream: 1 })
+    expect(named).toEqual({ ...row, stream: 1, no_log: 0 })
   }
 })
 
