@@ -5,7 +5,7 @@ import { messageNames } from '../../../core/dialects/exact-names.ts'
 import { brokenAnswer } from '../../../core/errors.ts'
 import { exactObject, exactText } from '../../../lib/json/exact-json.ts'
 import { frameSplitter } from '../../../lib/frame-splitter.ts'
-import { isObject } from '../../../lib/json/json-values.ts'
+import { isObject, textOf } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { nextChatTurn, runNow, shownRun } from './chat-turns.ts'
 import type { ChatRun } from './chat-turns.ts'
@@ -28,9 +28,14 @@ export async function runChat(answer: Answer, run: ChatRun): Promise<Answer> {
   }
   const { id, created } = first
   const [choice = {}, ...others] = Array.isArray(last.choices) ? (last.choices as Json[]) : []
-  const shown = { ...choice, message: withRun(run, messageOf(last)) }
+  const message = withRun(run, messageOf(last))
+  const shown = { ...choice, message, ...(message.tool_calls === undefined && stopped(run, choice)) }
   return { ...answer, body: exactText({ ...last, id, created, choices: [shown, ...others], usage: usageOf(usages) }) }
 }
+
+/** The reason of a turn that asked for tools where none is run any more, and none is left for the client. */
+const stopped = ({ runner }: ChatRun, { finish_reason: reason }: Json): Json =>
+  runner.isOver && reason === 'tool_calls' ? { finish_reason: 'stop' } : {}
 
 function withRun(run: ChatRun, message: Json): Json {
   const { tool_calls: calls, ...rest } = message
@@ -56,7 +61,7 @@ function messageOf({ choices }: Json): Json {
 
 /** A call that a turn is writing. */
 interface WrittenCall {
-  readonly call: { id: unknown; type: unknown; function: { name: unknown; arguments: string } }
+  readonly call: Json & { function: { name: unknown; arguments: string } }
   /** undefined = the gateway runs it; else its number among those for the client. */
   readonly clientIndex: number | undefined
 }
@@ -67,6 +72,8 @@ class ChatStream {
   #calls = new Map<unknown, WrittenCall>()
   #clientCalls = 0
   #content = ''
+  /** Thinking of the present turn: models that sign it want it back before their calls. */
+  #thinking: Json = {}
   /** The chunk with the finish of the present turn. */
   #finish: Json | undefined
   readonly #usages: unknown[] = []
@@ -80,6 +87,7 @@ class ChatStream {
     for (let answer: Answer | undefined = first; ; ) {
       this.#calls = new Map()
       this.#content = ''
+      this.#thinking = {}
       this.#finish = undefined
       let isWhole = false
       let usage: unknown
@@ -104,7 +112,12 @@ class ChatStream {
 
   #message(): Json {
     const calls = [...this.#calls.values()].map(({ call }) => call)
-    return { role: 'assistant', content: this.#content, ...(calls.length > 0 && { tool_calls: calls }) }
+    return {
+      role: 'assistant',
+      content: this.#content,
+      ...this.#thinking,
+      ...(calls.length > 0 && { tool_calls: calls }),
+    }
   }
 
   *#chunk(chunk: Json): Generator<string> {
@@ -115,6 +128,7 @@ class ChatStream {
     const delta = isObject(choice.delta) ? choice.delta : {}
     const { tool_calls: calls, role, ...rest } = delta
     if (typeof delta.content === 'string') this.#content += delta.content
+    this.#think(delta)
     const left = (Array.isArray(calls) ? (calls as Json[]) : []).flatMap(one => this.#call(one))
     const shown: Json = { ...(role !== undefined && !this.#hasRole && { role }), ...rest }
     if (left.length > 0) shown.tool_calls = left
@@ -124,12 +138,20 @@ class ChatStream {
     if (!isEmpty) yield this.#written([{ ...choice, delta: shown, finish_reason: null }])
   }
 
+  #think({ thinking_blocks: blocks, ...delta }: Json): void {
+    for (const name of ['reasoning_content', 'reasoning'])
+      if (typeof delta[name] === 'string') this.#thinking[name] = `${textOf(this.#thinking[name])}${delta[name]}`
+    if (Array.isArray(blocks))
+      this.#thinking.thinking_blocks = [...((this.#thinking.thinking_blocks ?? []) as Json[]), ...(blocks as Json[])]
+  }
+
   /** The delta for the client; none where the gateway runs the call. */
   #call(delta: Json): Json[] {
     const called = isObject(delta.function) ? delta.function : {}
     let written = this.#calls.get(delta.index)
     if (!written) {
-      const call = { id: delta.id, type: 'function', function: { name: called.name, arguments: '' } }
+      const call = { ...delta, type: 'function', function: { name: called.name, arguments: '' } }
+      delete (call as Json).index
       const isRun = runNow(this.#run, call) !== undefined
       written = { call, clientIndex: isRun ? undefined : this.#clientCalls++ }
       this.#calls.set(delta.index, written)
@@ -142,7 +164,8 @@ class ChatStream {
     const run = this.#written([
       { index: 0, delta: { provider_specific_fields: shownRun(this.#run) }, finish_reason: null },
     ])
-    const finish = this.#written([{ ...this.#finish, delta: {} }])
+    const reason = this.#clientCalls === 0 ? stopped(this.#run, this.#finish!) : {}
+    const finish = this.#written([{ ...this.#finish, ...reason, delta: {} }])
     const options = this.#run.body.stream_options
     const usage = isObject(options) && options.include_usage === true ? usageOf(this.#usages) : undefined
     return `${run}${finish}${usage === undefined ? '' : this.#written([], usage)}data: [DONE]\n\n`

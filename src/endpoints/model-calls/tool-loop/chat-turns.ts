@@ -16,7 +16,7 @@ import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { byOfferedName, ownEntries, serversOf } from './requested-tools.ts'
 import type { FoundTool, RequestedServer } from './requested-tools.ts'
-import { mentionsTools, runnerFor, turnsMax } from './tool-runner.ts'
+import { laterChoice, mentionsTools, runnerFor } from './tool-runner.ts'
 import type { AskedCall, RunCall, ToolRunner } from './tool-runner.ts'
 import { askAgain, beginningOf } from './turn-requests.ts'
 import type { RunBeginning } from './turn-requests.ts'
@@ -30,7 +30,8 @@ export interface ChatRun {
   readonly runner: ToolRunner
   /** Of the call of the present turn. */
   callId: string
-  turns: number
+  /** The choice of tools for the turns behind the first. */
+  readonly laterChoice: unknown
   readonly calls: Json[]
   readonly results: Json[]
 }
@@ -64,7 +65,7 @@ export async function prepareChatRun(
     found,
     runner: runnerFor(call, { request, services }, undefined),
     callId: call.id,
-    turns: 1,
+    laterChoice: laterChoice(body.tool_choice),
     calls: [],
     results: [],
   }
@@ -104,14 +105,13 @@ export async function nextChatTurn(run: ChatRun, message: Json): Promise<Answer 
   const results = await run.runner.run(asked, { parentCallId, sessionId: beginning.sessionId })
   run.calls.push(...all.filter(one => runNow(run, one)))
   run.results.push(...results.map(shownResult))
-  if (all.length > asked.length || beginning.request.left) return undefined
+  if (all.length > asked.length || run.runner.isOver || beginning.request.left) return undefined
   const messages = Array.isArray(run.body.messages) ? (run.body.messages as Json[]) : []
   const outputs = results.map(
     ({ asked: { id }, output }): Json => ({ role: 'tool', tool_call_id: id, content: output }),
   )
   run.body.messages = [...messages, { ...message, role: 'assistant' }, ...outputs]
-  run.turns++
-  run.body.tool_choice = run.turns >= turnsMax || run.runner.isSpent ? 'none' : 'auto'
+  run.body.tool_choice = run.runner.beginTurn() ? 'none' : run.laterChoice
   const { answer, id } = await askAgain(beginning, run.body)
   run.callId = id
   return answer

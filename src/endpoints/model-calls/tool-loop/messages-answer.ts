@@ -29,13 +29,17 @@ export async function runMessages(answer: Answer, run: MessagesRun): Promise<Ans
     if (next.status !== 200) return next
     last = await messageIn(next)
   }
-  return { ...answer, body: exactText({ ...last, id, content: shown, usage: usageOf(usages) }) }
+  const ended = { ...last, ...(run.runner.isOver && paused(last)) }
+  return { ...answer, body: exactText({ ...ended, id, content: shown, usage: usageOf(usages) }) }
 }
 
 function shownBlock(run: MessagesRun, block: Json): Json {
   const asked = askedInBlock(run, block)
   return asked ? shownUse(block, asked) : block
 }
+
+/** The reason of a turn that asked for tools where none is run any more: the client may send the answer back. */
+const paused = ({ stop_reason: reason }: Json): Json => (reason === 'tool_use' ? { stop_reason: 'pause_turn' } : {})
 
 async function messageIn(answer: Answer): Promise<Json> {
   const message = exactObject(await toResponse(answer).text(), messageNames)
@@ -78,7 +82,11 @@ class MessagesStream {
       const { results, answer: next } = await nextMessagesTurn(this.#run, this.#content())
       this.#base += this.#blocks.size
       for (const result of results.map(shownResult)) yield* this.#block(result)
-      if (!next) return yield written({ ...end, usage: usageOf(this.#usages) }) + written({ type: 'message_stop' })
+      if (!next) {
+        const delta = isObject(end.delta) ? end.delta : {}
+        const ended = { ...end, delta: { ...delta, ...(this.#run.runner.isOver && paused(delta)) } }
+        return yield written({ ...ended, usage: usageOf(this.#usages) }) + written({ type: 'message_stop' })
+      }
       if (next.status !== 200) return yield written({ type: 'error', error: refusalIn(next) })
       answer = next
     }

@@ -15,7 +15,7 @@ import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { byOfferedName, isOwnAddress, requestedServer } from './requested-tools.ts'
 import type { FoundTool } from './requested-tools.ts'
-import { runnerFor, turnsMax } from './tool-runner.ts'
+import { runnerFor } from './tool-runner.ts'
 import type { AskedCall, RunCall, ToolRunner } from './tool-runner.ts'
 import { askAgain, beginningOf } from './turn-requests.ts'
 import type { RunBeginning } from './turn-requests.ts'
@@ -29,7 +29,6 @@ export interface MessagesRun {
   readonly runner: ToolRunner
   /** Of the call of the present turn. */
   callId: string
-  turns: number
 }
 
 /** The body is given functions in place of the gateway's servers; undefined = it names none of them. */
@@ -72,7 +71,6 @@ export async function prepareMessagesRun(
     found,
     runner: runnerFor(call, { request, services }, undefined),
     callId: call.id,
-    turns: 1,
   }
 }
 
@@ -144,6 +142,13 @@ export interface EndedTurn {
   readonly answer: Answer | undefined
 }
 
+/** What was demanded of the first turn is done; what was forbidden, and one call at a time, hold for all. */
+function laterChoice(choice: unknown): Json | undefined {
+  if (!isObject(choice) || choice.type === 'none') return choice as Json | undefined
+  const { disable_parallel_tool_use: isSerial } = choice
+  return isSerial === undefined ? undefined : { type: 'auto', disable_parallel_tool_use: isSerial }
+}
+
 /** Runs what the blocks of a turn ask for, and asks the model again. */
 export async function nextMessagesTurn(run: MessagesRun, content: readonly Json[]): Promise<EndedTurn> {
   const asked = content.flatMap(block => askedInBlock(run, block) ?? [])
@@ -151,7 +156,7 @@ export async function nextMessagesTurn(run: MessagesRun, content: readonly Json[
   const { beginning, callId: parentCallId } = run
   const results = await run.runner.run(asked, { parentCallId, sessionId: beginning.sessionId })
   const isLeftToClient = content.filter(({ type }) => type === 'tool_use').length > asked.length
-  if (isLeftToClient || beginning.request.left) return { results, answer: undefined }
+  if (isLeftToClient || run.runner.isOver || beginning.request.left) return { results, answer: undefined }
   const outputs = results.map(one => ({
     type: 'tool_result',
     tool_use_id: one.asked.id,
@@ -160,9 +165,8 @@ export async function nextMessagesTurn(run: MessagesRun, content: readonly Json[
   }))
   const messages = (run.body.messages ?? []) as Json[]
   run.body.messages = [...messages, { role: 'assistant', content }, { role: 'user', content: outputs }]
-  run.turns++
-  if (run.turns >= turnsMax || run.runner.isSpent) run.body.tool_choice = { type: 'none' }
-  else delete run.body.tool_choice
+  if (run.runner.beginTurn()) run.body.tool_choice = { type: 'none' }
+  else run.body.tool_choice = laterChoice(run.body.tool_choice)
   const { answer, id } = await askAgain(beginning, run.body)
   run.callId = id
   return { results, answer }

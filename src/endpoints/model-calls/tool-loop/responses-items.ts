@@ -108,6 +108,7 @@ export function modelInput(items: readonly Json[], isOurs: (label: unknown) => b
     else if (item.type === 'mcp_call')
       made.push(...exchangeOf(newId('call'), item.name, item.arguments, String(item.output ?? item.error ?? '')))
     else if (item.type === 'mcp_approval_response' && !run.has(item.approval_request_id)) {
+      run.add(item.approval_request_id)
       const asked = requests.get(item.approval_request_id)!
       const [requestId, name, given] = [asked.id, asked.name, asked.arguments].map(String)
       if (item.approve === true)

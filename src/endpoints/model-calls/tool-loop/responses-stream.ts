@@ -119,8 +119,7 @@ class RunStream {
     let next: Answer | undefined
     if (last.type === 'response.failed') this.#run.items.push(...output)
     else
-      next = await nextTurn(this.#run, output, (item, call) => {
-        const at = output.findIndex(one => one.call_id === call.id)
+      next = await nextTurn(this.#run, output, (item, at) => {
         const open = this.#calls.get(at) ?? { index: this.#base + at, item: {}, isRun: false }
         const made: Json = open.isRun ? { ...item, id: open.item.id } : item
         ends.push(this.#ended(made, open))

@@ -8,6 +8,7 @@ import { readJsonBody } from '../../../core/request.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import { itemsOf } from '../../../formats/openai/responses/decode.ts'
 import { openaiResponses } from '../../../formats/openai/responses/index.ts'
+import type { OfferedTool } from '../../../core/tools.ts'
 import { exactObject, exactText } from '../../../lib/json/exact-json.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
@@ -23,7 +24,7 @@ import {
   approvalRequest,
 } from './responses-items.ts'
 import { usageOf } from './run-answer.ts'
-import { mentionsTools, runnerFor, turnsMax } from './tool-runner.ts'
+import { laterChoice, mentionsTools, runnerFor } from './tool-runner.ts'
 import type { AskedCall, ToolRunner } from './tool-runner.ts'
 import { askAgain, beginningOf } from './turn-requests.ts'
 import type { RunBeginning } from './turn-requests.ts'
@@ -37,9 +38,10 @@ export interface ResponsesRun {
   readonly runner: ToolRunner
   /** Of the call of the present turn. */
   callId: string
-  turns: number
   /** Items of the answer that are not of the present turn, in their order. */
   readonly items: Json[]
+  /** The choice of tools for the turns behind the first. */
+  readonly laterChoice: unknown
   /** The client's own tools, which the answer repeats. */
   readonly shown: { readonly tools: unknown; readonly toolChoice: unknown }
 }
@@ -95,8 +97,8 @@ function begin(call: CallInAdmission, { body, servers, request, services }: RunP
     found,
     runner: runnerFor(call, { request, services }, callsMax),
     callId: call.id,
-    turns: 1,
     items: [],
+    laterChoice: laterChoice(body.tool_choice),
     shown,
   }
 }
@@ -104,11 +106,27 @@ function begin(call: CallInAdmission, { body, servers, request, services }: RunP
 /** A choice of a server, or of one of its tools, in the words of functions. */
 function chooseTool(body: Json, servers: readonly RequestedServer[]): void {
   const choice = body.tool_choice
-  if (!isObject(choice) || choice.type !== 'mcp') return
-  const server = servers.find(({ label }) => label === choice.server_label)
-  if (!server) return
-  const tool = server.tools.find(({ name, offeredName }) => [name, offeredName].includes(String(choice.name)))
-  body.tool_choice = tool ? { type: 'function', name: tool.offeredName } : 'required'
+  if (!isObject(choice)) return
+  if (choice.type === 'allowed_tools' && Array.isArray(choice.tools))
+    body.tool_choice = {
+      ...choice,
+      tools: (choice.tools as Json[]).flatMap(one => namedTools(one, servers)?.map(chosen) ?? [one]),
+    }
+  const tools = namedTools(choice, servers)
+  if (tools) body.tool_choice = tools.length === 1 ? chosen(tools[0]!) : 'required'
+}
+
+const chosen = ({ offeredName: name }: OfferedTool): Json => ({ type: 'function', name })
+
+/** The tools that a choice of type `mcp` names: one, or all of its server; undefined = it names none of these servers. */
+function namedTools(
+  { type, server_label: label, name }: Json,
+  servers: readonly RequestedServer[],
+): readonly OfferedTool[] | undefined {
+  const tools = type === 'mcp' ? servers.filter(one => one.label === label).flatMap(one => one.tools) : []
+  if (tools.length === 0) return undefined
+  const named = tools.filter(one => [one.name, one.offeredName].includes(String(name)))
+  return named.length > 0 ? named.slice(0, 1) : tools
 }
 
 async function withApproved(run: ResponsesRun, input: NonNullable<ReturnType<typeof modelInput>>): Promise<Json[]> {
@@ -151,7 +169,7 @@ export const isRunNow = ({ found: { server, tool } }: AskedCall): boolean => !se
 export async function nextTurn(
   run: ResponsesRun,
   output: readonly Json[],
-  ended: (item: Json, call: AskedCall) => Json = item => item,
+  ended: (item: Json, at: number) => Json = item => item,
 ): Promise<Answer | undefined> {
   const asked = output.map(item => askedIn(run, item))
   const calls = asked.filter((one): one is AskedCall => one !== undefined && isRunNow(one))
@@ -161,23 +179,29 @@ export async function nextTurn(
     const call = asked[at]
     const result = results.find(one => one.asked === call)
     if (!call) run.items.push(item)
-    else if (result) run.items.push(ended(endedCall(begunCall(call.found), result), call))
-    else run.items.push(ended(approvalRequest(call.found, call.arguments), call))
+    else if (result) run.items.push(ended(endedCall(begunCall(call.found), result), at))
+    else run.items.push(ended(approvalRequest(call.found, call.arguments), at))
   }
   const isLeftToClient = output.some(
-    (item, at) => item.type === 'function_call' && !results.some(one => one.asked === asked[at]),
+    (item, at) => isForClient(item, output) && !results.some(one => one.asked === asked[at]),
   )
-  if (calls.length === 0 || isLeftToClient || beginning.request.left) return undefined
+  if (calls.length === 0 || isLeftToClient || run.runner.isOver || beginning.request.left) return undefined
   const outputs = results.map(
     ({ asked: { id }, output: text }): Json => ({ type: 'function_call_output', call_id: id, output: text }),
   )
   run.body.input = [...itemsOf(run.body.input), ...output.map(withoutIds), ...outputs]
-  run.turns++
-  run.body.tool_choice = run.turns >= turnsMax || run.runner.isSpent ? 'none' : 'auto'
+  run.body.tool_choice = run.runner.beginTurn() ? 'none' : run.laterChoice
   delete run.body.previous_response_id
   const { answer, id } = await askAgain(beginning, { ...run.body, store: false })
   run.callId = id
   return answer
+}
+
+/** The item waits for its client: a call of any kind without an output beside it, or the question of a vendor's tool. */
+function isForClient({ type, call_id: id }: Json, output: readonly Json[]): boolean {
+  if (type === 'mcp_approval_request') return true
+  const isCall = typeof type === 'string' && type.endsWith('_call') && typeof id === 'string'
+  return isCall && !output.some(one => one.type === `${type}_output` && one.call_id === id)
 }
 
 /** An item of an answer as part of the next input: upstreams that stored nothing do not know its id. */

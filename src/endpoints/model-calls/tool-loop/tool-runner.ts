@@ -13,9 +13,9 @@ import type { FoundTool } from './requested-tools.ts'
 /** What a model may be told by one tool, in characters; what is beyond is cut, and the model is told so. */
 const resultCharactersMax = 100_000
 /** How often a model may go on after its tools; then it has to answer without them. */
-export const turnsMax = 25
+const turnsMax = 25
 /** Calls of tools in one request, unless it says fewer (`max_tool_calls`). */
-export const toolCallsMax = 128
+const toolCallsMax = 128
 
 /** One call that a model asks for. */
 export interface AskedCall {
@@ -60,10 +60,22 @@ export function runnerFor(
   return new ToolRunner({ tools: services.tools, caller, request, signal: ended.signal }, callsMax)
 }
 
-/** Counts the calls of one request over all its turns. */
+/**
+ * A choice of tools for the turns behind the first, in OpenAI's dialects: what was demanded is done, and what was
+ * forbidden stays so.
+ */
+export function laterChoice(choice: unknown): unknown {
+  if (!isObject(choice) || choice.type !== 'allowed_tools') return choice === 'none' ? 'none' : 'auto'
+  const { allowed_tools: within } = choice
+  return isObject(within) ? { ...choice, allowed_tools: { ...within, mode: 'auto' } } : { ...choice, mode: 'auto' }
+}
+
+/** Counts the turns and calls of one request. */
 export class ToolRunner {
   readonly #context: RunContext
   #left: number
+  #turns = 1
+  #isOver = false
 
   /** `callsMax` = `max_tool_calls` of the request; undefined = it says nothing. */
   constructor(context: RunContext, callsMax: number | undefined) {
@@ -71,9 +83,16 @@ export class ToolRunner {
     this.#left = Math.min(callsMax ?? toolCallsMax, toolCallsMax)
   }
 
-  /** No further tool is run. */
-  get isSpent(): boolean {
-    return this.#left <= 0
+  /** The model was told to answer without tools: whatever it still asks for is not run, and it is not asked again. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Counts a further turn; true = it is the last, in which the model has to answer without tools. */
+  beginTurn(): boolean {
+    this.#turns++
+    this.#isOver = this.#turns >= turnsMax || this.#left <= 0
+    return this.#isOver
   }
 
   /** Calls at once what the model asked for at once. Never rejects: what a tool refuses is told to the model. */
@@ -85,7 +104,7 @@ export class ToolRunner {
   }
 
   async #runOne(asked: AskedCall, of: { parentCallId: string; sessionId: string | null }): Promise<RunCall> {
-    if (this.#left <= 0) return failed(asked, 'the request allows no further calls of tools')
+    if (this.#isOver || this.#left <= 0) return failed(asked, 'the request allows no further calls of tools')
     this.#left--
     const given = argumentsOf(asked.arguments)
     if (given === undefined) return failed(asked, 'the arguments are not a JSON object')
