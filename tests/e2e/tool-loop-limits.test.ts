@@ -248,6 +248,14 @@ test('one agreement runs its call once, however often it is said', async () => {
   expect(asked[0]!.input.map((item: Body) => item.type)).toEqual(['function_call', 'function_call_output'])
 })
 
+test('what was agreed to is not run for a model that cannot be asked', async () => {
+  const before = server.calls.length
+  const tools = [mcp({ require_approval: 'always' })]
+  const { error } = await send('/v1/responses', { model: 'none-such', input: agreed, tools }, () => response([message]))
+  expect(error).toMatchObject({ code: 'model_not_found' })
+  expect(server.calls.length - before).toBe(0)
+})
+
 test('two calls of one id in a turn are two items of the stream', async () => {
   const stream = (turn: number) => {
     const two = [called('same', { id: 'fc_1' }), called('same', { id: 'fc_2', arguments: '{"text":"two"}' })]

@@ -1,4 +1,5 @@
 /** Responses with tools that the gateway runs: turns of the model and calls of its tools, as one answer. */
+import { callableDeployments, unaliased } from '../../../access/models/model-access.ts'
 import type { Answer } from '../../../core/answer.ts'
 import type { CallInAdmission } from '../../../core/call.ts'
 import type { Services } from '../../../core/endpoint.ts'
@@ -68,7 +69,12 @@ export async function prepareResponsesRun(
   const run = begin(call, { body, servers, request, services })
   const labels = new Set(servers.map(({ label }) => label))
   const input = modelInput(itemsOf(body.input), label => labels.has(String(label)))
-  if (input) body.input = input.approved.length > 0 ? await withApproved(run, input) : input.items
+  if (input && input.approved.length > 0) {
+    // What was agreed to is run once the model can be asked what to make of it.
+    const callable = callableDeployments(call.caller, unaliased(call.caller, call.model), call.models)
+    if (callable instanceof GatewayError) throw callable
+    body.input = await withApproved(run, input)
+  } else if (input) body.input = input.items
   run.items.unshift(...servers.map(listItem))
   call.body = readJsonBody(Buffer.from(exactText(body)))
   return run
@@ -118,7 +124,7 @@ function chooseTool(body: Json, servers: readonly RequestedServer[]): void {
 
 const chosen = ({ offeredName: name }: OfferedTool): Json => ({ type: 'function', name })
 
-/** The tools that a choice of type `mcp` names: one, or all of its server; undefined = it names none of these servers. */
+/** The tools that a choice of type `mcp` names: one, or all of its server; undefined = none of these servers. */
 function namedTools(
   { type, server_label: label, name }: Json,
   servers: readonly RequestedServer[],
@@ -197,7 +203,7 @@ export async function nextTurn(
   return answer
 }
 
-/** The item waits for its client: a call of any kind without an output beside it, or the question of a vendor's tool. */
+/** The item waits for its client: a call of any kind that has no output beside it, or a vendor's question. */
 function isForClient({ type, call_id: id }: Json, output: readonly Json[]): boolean {
   if (type === 'mcp_approval_request') return true
   const isCall = typeof type === 'string' && type.endsWith('_call') && typeof id === 'string'

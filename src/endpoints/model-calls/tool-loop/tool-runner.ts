@@ -83,7 +83,7 @@ export class ToolRunner {
     this.#left = Math.min(callsMax ?? toolCallsMax, toolCallsMax)
   }
 
-  /** The model was told to answer without tools: whatever it still asks for is not run, and it is not asked again. */
+  /** The model was told to answer without tools: further calls are not run, and it is not asked again. */
   get isOver(): boolean {
     return this.#isOver
   }
