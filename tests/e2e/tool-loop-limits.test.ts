@@ -256,6 +256,28 @@ test('what was agreed to is not run for a model that cannot be asked', async () 
   expect(server.calls.length - before).toBe(0)
 })
 
+test('what was run is known to the models of a conversation that goes on without the tools, or by another label', async () => {
+  const first = await send('/v1/responses', { model: 'responses', input: 'x', tools: [mcp()] }, (_, turn) => ({
+    ...response(turn === 1 ? [called('c1')] : [message]),
+    id: `resp_${turn}`,
+  }))
+  const onward = { previous_response_id: first.id, input: 'y' }
+  const known = [
+    { type: 'function_call', name: 'local-echo' },
+    { type: 'function_call_output', output: 'stateless: hi' },
+  ]
+  for (const more of [{}, { tools: [mcp({ server_label: 'renamed' })] }]) {
+    await send('/v1/responses', { model: 'responses', ...onward, ...more }, () => response([message]))
+    expect(asked[0]!.input.slice(1, 3)).toMatchObject(known)
+    expect(JSON.stringify(asked[0]!.input)).not.toContain('mcp_')
+  }
+  await send('/v1/responses', { model: 'chat', ...onward }, () => completion({ content: 'done' }))
+  expect(asked[0]!.messages[2]).toMatchObject({ role: 'tool', content: 'stateless: hi' })
+  const vendors = [{ type: 'mcp', server_label: 'mine', server_url: 'https://example.com/mcp' }]
+  await send('/v1/responses', { model: 'responses', ...onward, tools: vendors }, () => response([message]))
+  expect(asked[0]!.input[2]).toMatchObject({ type: 'mcp_call', server_label: 'mine' })
+})
+
 test('two calls of one id in a turn are two items of the stream', async () => {
   const stream = (turn: number) => {
     const two = [called('same', { id: 'fc_1' }), called('same', { id: 'fc_2', arguments: '{"text":"two"}' })]

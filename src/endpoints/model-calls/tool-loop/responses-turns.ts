@@ -11,6 +11,7 @@ import { itemsOf } from '../../../formats/openai/responses/decode.ts'
 import { openaiResponses } from '../../../formats/openai/responses/index.ts'
 import type { OfferedTool } from '../../../core/tools.ts'
 import { exactObject, exactText } from '../../../lib/json/exact-json.ts'
+import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { byOfferedName, ownEntries, serversOf } from './requested-tools.ts'
@@ -58,7 +59,10 @@ export async function prepareResponsesRun(
   const sent = call.body!
   if (!mentionsTools(sent)) return undefined
   const entries = ownEntries(sent.get('tools'))
-  if (entries.length === 0) return undefined
+  if (entries.length === 0) {
+    tellOfEarlierCalls(call, sent)
+    return undefined
+  }
   if (sent.get('background') === true)
     throw new GatewayError('invalid-request', 'tools of the gateway are not run in the background; leave it out', {
       param: 'background',
@@ -67,8 +71,7 @@ export async function prepareResponsesRun(
   const servers = await serversOf(entries, { tools, caller: call.caller, request })
   const body = exactObject(Buffer.from(sent.bytes).toString('utf8'), schemaNames) ?? sent.parse()
   const run = begin(call, { body, servers, request, services })
-  const labels = new Set(servers.map(({ label }) => label))
-  const input = modelInput(itemsOf(body.input), label => labels.has(String(label)))
+  const input = modelInput(itemsOf(body.input), isNoVendors(sent.get('tools')))
   if (input && input.approved.length > 0) {
     // What was agreed to is run once the model can be asked what to make of it.
     const callable = callableDeployments(call.caller, unaliased(call.caller, call.model), call.models)
@@ -78,6 +81,30 @@ export async function prepareResponsesRun(
   run.items.unshift(...servers.map(listItem))
   call.body = readJsonBody(Buffer.from(exactText(body)))
   return run
+}
+
+const notOffered = (name: string) =>
+  new GatewayError('invalid-request', `the tool '${name}' was approved, and is not offered any more`, {
+    param: 'input',
+  })
+
+/** Whether items of a label are not about a server of the vendor in this request: then they mean nothing to it. */
+function isNoVendors(tools: unknown): (label: unknown) => boolean {
+  const all = (Array.isArray(tools) ? tools : []).filter(isObject).filter(({ type }) => type === 'mcp')
+  const own = new Set(ownEntries(all).map(({ entry }) => entry))
+  const vendors = new Set(all.filter(tool => !own.has(tool)).map(({ server_label: label }) => label))
+  return label => !vendors.has(label)
+}
+
+/** Items of runs before this request, which has no tools of the gateway, become calls that every model understands. */
+function tellOfEarlierCalls(call: CallInAdmission, sent: JsonBody): void {
+  const body = exactObject(Buffer.from(sent.bytes).toString('utf8'), schemaNames) ?? sent.parse()
+  const input = modelInput(itemsOf(body.input), isNoVendors(sent.get('tools')))
+  if (!input) return
+  const [approved] = input.approved
+  if (approved) throw notOffered(approved.name)
+  body.input = input.items
+  call.body = readJsonBody(Buffer.from(exactText(body)))
 }
 
 interface RunParts {
@@ -139,10 +166,7 @@ async function withApproved(run: ResponsesRun, input: NonNullable<ReturnType<typ
   const items = [...input.items]
   const asked = input.approved.map(({ name, arguments: given, requestId }): AskedCall => {
     const found = run.found.get(name)
-    if (!found)
-      throw new GatewayError('invalid-request', `the tool '${name}' was approved, and is not offered any more`, {
-        param: 'input',
-      })
+    if (!found) throw notOffered(name)
     return { id: requestId, found, arguments: given }
   })
   const { callId: parentCallId, beginning } = run
