@@ -8,6 +8,7 @@ import type { SettingsSource } from '../config/settings-source.ts'
 import { countModels } from '../config/model-counts.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RequestRouter } from '../endpoints/router.ts'
+import { claimPort } from '../http/server/claim-port.ts'
 import { connectionLimit, connectionsVariable } from '../http/server/connection-limit.ts'
 import { listen } from '../http/server/server.ts'
 import type { ConnectionLimit, HttpServer, TlsIdentity } from '../http/server/server.ts'
@@ -121,6 +122,7 @@ async function serveStore(serving: ServerParts): Promise<RunningServer> {
   parts.objectsChanged()
   await parts.usageExport.begin()
   store.configured.onChange(() => tellObjects(parts, options))
+  await claimOwnPort(options)
   const server = openServer(serving, parts, identity)
   const facts = servedFacts(server.url, source)
   const kept = keepMasterKey(store, logger, made => announce({ ...facts, firstMasterKey: made }))
@@ -172,6 +174,14 @@ function giveUp(server: HttpServer, error: unknown): never {
   void server.stop()
   server.cut()
   throw error
+}
+
+/** Workers of a gateway that was killed a moment ago may not have left the port yet. */
+const portWaitMs = 2000
+
+/** Where the server itself would not notice that another one has the port. */
+async function claimOwnPort({ host, port, tls, worker }: ServeOptions): Promise<void> {
+  if (worker ? !worker.joinsOthers : tls !== undefined) await claimPort(host, port, worker ? portWaitMs : 0)
 }
 
 function openServer(

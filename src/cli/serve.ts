@@ -60,7 +60,7 @@ export const serve: Command = {
     const count = workerCount(input)
     if (place === undefined && count > 1) return supervise(input, count)
     const server = place ? await startWorker(input, place) : await start(input)
-    keepServing(server)
+    if (!place) keepServing(server)
     return untilStopped(environment, () => server.stop().then(() => 0))
   },
 }
@@ -94,8 +94,11 @@ async function supervise(input: CommandInput, count: number): Promise<never> {
     command: [process.execPath, ...process.execArgv, ...process.argv.slice(1)],
     environment: input.environment,
     dataDirectory: options.dataDirectory,
-    databaseUrl: options.databaseUrl,
-    redisUrl: options.redisUrl,
+    started: {
+      databaseUrl: options.databaseUrl,
+      redisUrl: options.redisUrl,
+      masterKey: options.masterKey?.reveal(),
+    },
     tell: printError,
   }).catch((thrown: unknown) => {
     throw explainFailure(thrown, options)
@@ -135,8 +138,14 @@ async function startWorker(input: CommandInput, place: WorkerPlace): Promise<Run
   const { openWorkerLink } = await import('../app/workers/worker-link.ts')
   const link = openWorkerLink(place, () => process.exit(orphanedCode))
   try {
-    const shared = place.sharedUrl === undefined ? {} : { redisUrl: place.sharedUrl }
-    const server = await start(input, { worker: link, ...shared }, place.announces ? announce : () => {})
+    const { databaseUrl, redisUrl, masterKey } = place.started
+    const started = {
+      databaseUrl,
+      redisUrl: place.sharedUrl ?? redisUrl,
+      masterKey: masterKey === undefined ? undefined : new Secret(masterKey),
+    }
+    const server = await start(input, { worker: link, ...started }, place.announces ? announce : () => {})
+    keepServing(server)
     link.serves(portOf(server.url))
     return server
   } catch (thrown) {
@@ -153,7 +162,7 @@ function portOf(address: string): number {
 
 async function start(
   input: CommandInput,
-  ofWorker: Pick<ServeOptions, 'worker' | 'redisUrl'> = {},
+  ofWorker: Partial<ServeOptions> = {},
   tell: typeof announce = announce,
 ): Promise<RunningServer> {
   const reader = new ConfigProcess()

@@ -15,6 +15,8 @@ export interface WorkerLink {
   /** From 1; the first one starts alone, and the others when it serves. */
   readonly number: number
   readonly count: number
+  /** Others of the same start have the port already. */
+  readonly joinsOthers: boolean
   /** Of them, those that serve now. */
   serving(): number
   /** What workers share is kept by the process that started them: no Redis is configured. */

@@ -9,7 +9,7 @@ export class Secret {
     this.#value = value
   }
 
-  /** The plain text. Only for headers on their way to an upstream, and for hashing. */
+  /** The plain text. Only for headers on their way to an upstream, for hashing, and for own processes. */
   reveal(): string {
     return this.#value
   }

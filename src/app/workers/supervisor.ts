@@ -15,7 +15,7 @@ import { serveLocalRedis } from '../../store/redis/local-server.ts'
 import type { LocalRedis } from '../../store/redis/local-server.ts'
 import { forgetCalls } from '../../store/limits/local-exchange.ts'
 import { workerPrefix, workerVariable } from './worker-messages.ts'
-import type { FromWorker, ToWorker, WorkerPlace } from './worker-messages.ts'
+import type { FromWorker, StartedWith, ToWorker, WorkerPlace } from './worker-messages.ts'
 // The scripts that the shared store runs are known once their modules are loaded.
 import '../../store/answers/redis-answers.ts'
 import '../../store/limits/grant-script.ts'
@@ -30,9 +30,8 @@ export interface SupervisorOptions {
   readonly command: readonly string[]
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly dataDirectory: string
-  readonly databaseUrl: string
-  /** Absent = this process keeps what workers share. */
-  readonly redisUrl: string | undefined
+  /** Without an address of Redis this process keeps what workers share. */
+  readonly started: StartedWith
   /** A line for the operator. */
   tell(text: string): void
 }
@@ -62,12 +61,13 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<Supe
   try {
     finishRestore(options.dataDirectory)
     const shared =
-      options.redisUrl === undefined
+      options.started.redisUrl === undefined
         ? serveLocalRedis({ path: socketPath(options.dataDirectory), textBytesMax: sharedAnswersBytesMax })
         : undefined
     const workers = new Workers(options, shared)
     const claim =
-      shared && (await claimSingleReplica(options.databaseUrl, { reportHeld: held => workers.aloneChanged(held) }))
+      shared &&
+      (await claimSingleReplica(options.started.databaseUrl, { reportHeld: held => workers.aloneChanged(held) }))
     workers.start()
     const ended = workers.ended.finally(async () => {
       shared?.close()
@@ -97,6 +97,8 @@ interface Worker {
   readonly process: Subprocess
   readonly startedMs: number
   serves: boolean
+  /** It was to read its configuration anew before it could. */
+  reloadsLater: boolean
 }
 
 /** A question of one worker for the metrics of all. */
@@ -136,7 +138,10 @@ class Workers {
 
   signal(name: 'SIGTERM' | 'SIGKILL' | 'SIGHUP'): void {
     if (name !== 'SIGHUP') this.#isStopping = true
-    for (const { process } of this.#running.values()) process.kill(name)
+    // A signal that a process does not listen for yet ends it.
+    for (const worker of this.#running.values())
+      if (name === 'SIGHUP' && !worker.serves) worker.reloadsLater = true
+      else worker.process.kill(name)
     this.#endIfAllEnded()
   }
 
@@ -146,9 +151,10 @@ class Workers {
   }
 
   #startWorker(number: number): void {
-    const { command, environment, count } = this.#options
+    const { command, environment, count, started } = this.#options
     const announces = this.#port === undefined
-    const place: WorkerPlace = { number, count, announces, ...(this.#shared && { sharedUrl: this.#shared.url }) }
+    const shared = this.#shared && { sharedUrl: this.#shared.url }
+    const place: WorkerPlace = { number, count, announces, started, ...shared }
     const port = this.#port === undefined ? {} : { PORT: String(this.#port) }
     const process = Bun.spawn([...command, ...(this.#port === undefined ? [] : ['--port', String(this.#port)])], {
       env: { ...environment, ...port, [workerVariable]: JSON.stringify(place) },
@@ -158,7 +164,7 @@ class Workers {
       ipc: message => this.#received(number, message as FromWorker),
       onExit: (_process, code, signal) => this.#exited(number, code, signal),
     })
-    this.#running.set(number, { number, process, startedMs: performance.now(), serves: false })
+    this.#running.set(number, { number, process, startedMs: performance.now(), serves: false, reloadsLater: false })
   }
 
   #received(number: number, message: FromWorker): void {
@@ -171,6 +177,7 @@ class Workers {
   #serves(number: number, port: number): void {
     const worker = this.#running.get(number)
     if (worker) worker.serves = true
+    if (worker?.reloadsLater) worker.process.kill('SIGHUP')
     this.#tellStanding()
     if (this.#port !== undefined) return
     this.#port = port
@@ -188,7 +195,8 @@ class Workers {
     for (const [id] of this.#collections) this.#rendered(number, id, '')
     if (this.#shared) forgetCalls(this.#shared.keyspace, workerPrefix(number))
     this.#tellStanding()
-    if (this.#isStopping) this.#code ||= code ?? 1
+    // One that did not serve yet had nothing to end well.
+    if (this.#isStopping) this.#code ||= code ?? (worker?.serves === false ? 0 : 1)
     else if (this.#port === undefined) this.#giveUp(code)
     else this.#startAnew(number, worker, code === null ? `signal ${String(signal)}` : `code ${code}`)
     this.#endIfAllEnded()

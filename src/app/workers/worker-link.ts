@@ -32,6 +32,7 @@ export function openWorkerLink(place: WorkerPlace, ended: () => void): OwnWorker
   return {
     number: place.number,
     count: place.count,
+    joinsOthers: !place.announces,
     hasOwnStore: place.sharedUrl !== undefined,
     serving: () => standing.serving,
     isOnlyReplica: () => standing.isOnlyReplica,

@@ -12,6 +12,15 @@ export interface WorkerPlace {
   readonly announces: boolean
   /** Where the process that started it keeps what workers share; absent = there is a Redis. */
   readonly sharedUrl?: string
+  /** What that process was started with: one that is started anew does not take what the file has by then. */
+  readonly started: StartedWith
+}
+
+/** Settings that take effect when the whole gateway starts, and never at one worker alone. */
+export interface StartedWith {
+  readonly databaseUrl: string
+  readonly redisUrl?: string | undefined
+  readonly masterKey?: string | undefined
 }
 
 /** Begins a worker's id among those who share limits. */

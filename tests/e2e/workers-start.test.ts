@@ -1,0 +1,99 @@
+/** What workers are started with holds for the whole gateway: its port, its settings, and signals that come meanwhile. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gatewayProgram, startGatewayProcess } from '../support/gateway-process.ts'
+import type { GatewayProcess } from '../support/gateway-process.ts'
+import { until } from '../support/until.ts'
+
+const workers = 2
+const config = 'model_list:\n  - { model_name: a, proxy_params: { model: local/simulated-chat } }\n'
+
+const folder = mkdtempSync(join(tmpdir(), 'modelgate-workers-'))
+let gateway: GatewayProcess
+
+beforeAll(async () => {
+  gateway = await startGatewayProcess(config, { MODELGATE_WORKERS: String(workers) })
+  await allServe()
+}, 120_000)
+afterAll(async () => {
+  await gateway.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function serving(): Promise<number> {
+  const answer = await fetch(`${gateway.url}/health/readiness`, { keepalive: false })
+  return ((await answer.json()) as { workers_serving: number }).workers_serving
+}
+const allServe = () => until(async () => (await serving()) === workers, 'all workers serve', 60_000)
+
+function workerPid(number: number): number | undefined {
+  const children = readFileSync(`/proc/${gateway.pid}/task/${gateway.pid}/children`, 'utf8').trim().split(' ')
+  return children.map(Number).find(pid => environmentOf(pid).includes(`MODELGATE_WORKER={"number":${number},`))
+}
+
+/** '' = it has ended meanwhile. */
+function environmentOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+async function replaceWorker(number: number, meanwhile: (pid: number) => unknown = () => {}): Promise<void> {
+  const before = workerPid(number)!
+  process.kill(before, 'SIGKILL')
+  let next: number | undefined
+  await until(() => (next = workerPid(number)) !== undefined && next !== before, 'it is started anew', 30_000)
+  await meanwhile(next!)
+  await allServe()
+}
+
+test('a second gateway with workers is refused a port that one has', async () => {
+  const directory = join(folder, 'second')
+  const second = Bun.spawn(
+    [
+      process.execPath,
+      gatewayProgram,
+      'serve',
+      '--port',
+      String(gateway.port),
+      '--workers',
+      '2',
+      '--data-dir',
+      directory,
+    ],
+    { env: { ...process.env, DATABASE_URL: '', REDIS_URL: '' }, stdout: 'ignore', stderr: 'pipe' },
+  )
+  const timer = setTimeout(() => second.kill('SIGTERM'), 30_000)
+  const told = await new Response(second.stderr).text()
+  clearTimeout(timer)
+  expect(told).toContain(`cannot listen on port ${gateway.port} of 127.0.0.1: another program uses it`)
+  expect(await second.exited).toBe(1)
+}, 60_000)
+
+test('SIGHUP does not end a worker that is starting; it reads the configuration once it serves', async () => {
+  let started = 0
+  await replaceWorker(2, pid => {
+    started = pid
+    process.kill(gateway.pid, 'SIGHUP')
+  })
+  expect(workerPid(2)).toBe(started)
+}, 60_000)
+
+test('a worker that is started anew keeps the database and the master key that the gateway was started with', async () => {
+  const other = join(folder, 'other.sqlite')
+  const key = await gateway.key()
+  gateway.configure(`general_settings: { database_url: "sqlite:${other}" }\n${config}`)
+  await Bun.sleep(500)
+  await replaceWorker(2)
+  expect(existsSync(other)).toBe(false)
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      fetch(`${gateway.url}/v1/models`, { keepalive: false, headers: { authorization: `Bearer ${key}` } }),
+    ),
+  )
+  expect(new Set(answers.map(one => one.status))).toEqual(new Set([200]))
+}, 60_000)
