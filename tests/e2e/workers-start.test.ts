@@ -7,7 +7,7 @@ import { gatewayProgram, startGatewayProcess } from '../support/gateway-process.
 import type { GatewayProcess } from '../support/gateway-process.ts'
 import { until } from '../support/until.ts'
 
-const workers = 2
+const workers = 4
 const config = 'model_list:\n  - { model_name: a, proxy_params: { model: local/simulated-chat } }\n'
 
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-workers-'))
@@ -97,3 +97,14 @@ test('a worker that is started anew keeps the database and the master key that t
   )
   expect(new Set(answers.map(one => one.status))).toEqual(new Set([200]))
 }, 60_000)
+
+test('workers that end at the same moment are all started anew', async () => {
+  const numbers = Array.from({ length: workers }, (_, at) => at + 1)
+  for (let round = 0; round < 4; round++) {
+    const before = new Set<number | undefined>(numbers.map(workerPid))
+    for (const pid of before) process.kill(pid!, 'SIGKILL')
+    const isReplaced = (pid: number | undefined) => pid !== undefined && !before.has(pid)
+    await until(() => numbers.map(workerPid).every(isReplaced), 'all are started anew', 10_000)
+    await until(async () => (await serving().catch(() => 0)) === workers, 'all workers serve', 30_000)
+  }
+}, 120_000)

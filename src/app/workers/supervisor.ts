@@ -223,7 +223,11 @@ class Workers {
   }
 
   #send(number: number, message: ToWorker): void {
-    this.#running.get(number)?.process.send(message)
+    try {
+      this.#running.get(number)?.process.send(message)
+    } catch {
+      // It has ended, and `#exited` is about to be told; the others and what follows do not wait for it.
+    }
   }
 
   #toOthers(number: number, message: ToWorker): void {
