@@ -164,6 +164,11 @@ test('nothing is passed on for a provider that is not named, without a key, or o
   expect((await ask('/anthropic/v1/skills', { of: 'sk-unknown-0000000000000000000' })).status).toBe(401)
   expect(await statusOf('/passthrough/anthropic/v1/%2e%2e/secret')).toBe(400)
   expect(await statusOf('/anthropic/v1/../secret')).toBe(400)
+  for (const climbing of ['..\\..\\messages', '..%5c..%5cmessages', 'x%2f..%2f..%2fmessages', '..;/..;/messages'])
+    expect([climbing, await statusOf(`/passthrough/anthropic/v1/models/claude-sonnet-4-5/${climbing}`)]).toEqual([
+      climbing,
+      400,
+    ])
   expect(vendor.seen).toEqual([])
 })
 
@@ -207,6 +212,24 @@ test('a request that names several models is refused, wherever it names them: th
   }
   for (const [path, body] of Object.entries(bodies))
     expect([path, (await ask(path, { of: few, body })).status]).toEqual([path, 400])
+  const mine = '/passthrough/anthropic/v1/models/claude-sonnet-4-5'
+  const form = '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nclaude-opus-4-5\r\n--b--\r\n'
+  const inPath = [
+    ' {"model":"claude-opus-4-5"}',
+    '\ufeff{"model":"claude-opus-4-5"}',
+    '{"model":["claude-opus-4-5"]}',
+    '{"models":["claude-opus-4-5"]}',
+    '{"requests":[{"params":{"model":"claude-opus-4-5"}}]}',
+    form,
+  ]
+  for (const body of inPath) expect([body, (await ask(mine, { of: few, body })).status]).toEqual([body, 400])
+  expect((await ask(`${mine}?model=claude-opus-4-5`, { of: few, body: '{}' })).status).toBe(400)
+  expect((await ask(`${mine}:run`, { of: few, body: '{}' })).status).toBe(200)
+  expect(vendor.seen.splice(0)).toHaveLength(1)
+  // Bedrock's names may have a colon, and differ by what stands behind it.
+  expect((await ask('/passthrough/anthropic/model/claude-sonnet-4-5:1/invoke', { of: few, body: '{}' })).status).toBe(
+    403,
+  )
   expect((await ask('/passthrough/anthropic/v1/models/claude-opus-4-5:run', { of: few, body: '{}' })).status).toBe(403)
   expect(vendor.seen).toEqual([])
 })

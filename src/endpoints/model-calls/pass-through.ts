@@ -10,6 +10,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { readBody, readJsonBody } from '../../core/request.ts'
 import type { HttpRequest, RequestHeaders } from '../../core/request.ts'
 import type { UpstreamRequest } from '../../core/transport.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import { anyObject, named } from '../openapi/schema.ts'
 
 const paths = ['/passthrough/{provider}/{path+}']
@@ -79,22 +80,29 @@ function pass(method: UpstreamRequest['method'], request: HttpRequest, services:
 /** What stands behind the provider, as it was written, with the query. */
 function vendorPath({ path, query }: HttpRequest): string {
   const rest = path.split('/').slice(3)
-  if (rest.some(one => /^(?:\.|%2e){1,2}$/i.test(one)))
-    throw new GatewayError('invalid-request', 'the path has a segment of dots; write it without')
+  if (rest.some(climbs))
+    throw new GatewayError('invalid-request', 'the path has a segment of dots, or a backslash; write it without')
   const words = new URLSearchParams(query)
   words.delete('key')
   return `/${rest.join('/')}${words.size > 0 ? `?${words.toString()}` : ''}`
 }
 
 /**
- * By the body or by the path; undefined = it names none. Throws where they name several: which of them the vendor
- * takes is not known, and the key may be allowed one of them alone.
+ * Whether a client or a server on the way reads other segments out of this one: URL parsers take a backslash for a
+ * slash, some servers decode slashes, some leave out what stands behind a semicolon.
+ */
+const climbs = (segment: string): boolean => {
+  const text = decoded(segment)
+  return text.includes('\\') || text.split('/').some(one => /^\.{1,2}(?:;|$)/.test(one))
+}
+
+/**
+ * By the path, the query or the body; undefined = it names none. Throws where they name several: which of them the
+ * vendor takes is not known, and the key may be allowed one of them alone.
  */
 function modelOf(path: string, body: Uint8Array): string | undefined {
-  const [way = ''] = path.split('?')
-  const inPath = [...way.matchAll(/\/(?:models?|deployments)\/([^/]+?)(?=[:/]|$)/gi)].map(([, name]) => decoded(name!))
-  const inBody = body[0] === brace ? readJsonBody(body).get('model') : undefined
-  const names = new Set([...inPath, ...(typeof inBody === 'string' && inBody !== '' ? [bareModel(inBody)] : [])])
+  const [way = '', query = ''] = path.split('?')
+  const names = new Set([...namesInPath(way), ...new URLSearchParams(query).getAll('model'), ...namesInBody(body)])
   if (names.size > 1)
     throw new GatewayError(
       'invalid-request',
@@ -104,6 +112,37 @@ function modelOf(path: string, body: Uint8Array): string | undefined {
   return names.values().next().value
 }
 
+/** Gemini writes a verb behind the name (`models/NAME:generateContent`); Bedrock's names have a colon of their own. */
+function namesInPath(way: string): string[] {
+  return [...way.matchAll(/\/(model|models|deployments)\/([^/]+)/gi)].map(([, word, name]) =>
+    word!.toLowerCase() === 'model' ? decoded(name!) : decoded(name!.replace(/:[a-z]+$/i, '')),
+  )
+}
+
+function namesInBody(body: Uint8Array): string[] {
+  const start = body.findIndex(byte => !blanks.has(byte))
+  if (start < 0) return []
+  if (body[start] !== brace) return namesInForm(body)
+  const json = readJsonBody(body.subarray(start))
+  const parts = [json.get('model'), ...listOf(json.get('models'))]
+  for (const one of [...listOf(json.get('requests')), ...listOf(json.get('tools')), json.get('session')])
+    parts.push(member(one, 'model'), member(member(one, 'params'), 'model'), member(member(one, 'body'), 'model'))
+  return parts
+    .filter(one => one !== undefined && one !== null && one !== '')
+    .map(one => (typeof one === 'string' ? bareModel(one) : JSON.stringify(one)))
+}
+
+/** Of `multipart/form-data`. */
+function namesInForm(body: Uint8Array): string[] {
+  const field = /;[ \t]*name="?model"?[^\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n([^\r\n]*)/gi
+  return [...Buffer.from(body.buffer, body.byteOffset, body.length).toString('latin1').matchAll(field)].map(
+    ([, name]) => bareModel(name!.trim()),
+  )
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+const member = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
+
 /** Gemini's bodies say `models/NAME`. */
 const bareModel = (name: string): string => name.replace(/^models\//, '')
 
@@ -111,11 +150,16 @@ function decoded(name: string): string {
   try {
     return decodeURIComponent(name)
   } catch {
-    throw new GatewayError('invalid-request', 'the path has a percent sign that begins no encoded byte; encode it as %25')
+    throw new GatewayError(
+      'invalid-request',
+      'the path has a percent sign that begins no encoded byte; encode it as %25',
+    )
   }
 }
 
 const brace = 0x7b
+/** White space, and the bytes of a byte order mark. */
+const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf])
 
 interface Wanted {
   readonly caller: Caller
