@@ -1,4 +1,5 @@
 /** Finds the caller's own credentials of a vendor, for models that are served with them (docs/coding-agents.md). */
+import { derivedPrefix } from '../access/derived-key.ts'
 import { fallbackLists, keepDeployments } from '../access/models/serving-deployments.ts'
 import type { CallInAdmission } from '../core/call.ts'
 import { credentialFor, gatewayKeyHeaders, vendorKeyHeaders } from '../core/client-credential.ts'
@@ -8,20 +9,65 @@ import { GatewayError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Provider } from '../core/provider.ts'
 import type { RequestHeaders } from '../core/request.ts'
+import type { TokenVerifier } from '../core/sign-in/sign-in.ts'
+import type { KeyDirectory } from '../core/tenancy/keys.ts'
 import { Secret } from '../lib/secret.ts'
+import { isTokenForm } from './identities/by-token.ts'
+
+/** By which what is of this gateway is told from what is of a vendor. */
+interface CredentialParts {
+  readonly keys: Pick<KeyDirectory, 'lookup'>
+  readonly installation: { isMasterKey(keyText: string): boolean }
+  readonly tokens: readonly TokenVerifier[]
+  providers(): Iterable<Provider>
+}
 
 /**
  * Once the deployments of a call are known: sets `clientCredential`. A call that brings credentials is served by those
  * deployments of its model that take them, a call without by those that have a key of the gateway's. Throws
- * `unauthenticated` where none is left, and `invalid-request` where it cannot be said whose the credentials are.
+ * `unauthenticated` where none is left, and `invalid-request` where it cannot be said whose the credentials are, or
+ * where they are the gateway's.
  */
-export function clientCredentials(providers: () => Iterable<Provider>): Policy {
+export function clientCredentials(parts: CredentialParts): Policy {
   return {
     name: 'client-credentials',
     stage: 'body',
     admit(call) {
-      if (takesAny(call)) choose(call, [...providers()])
+      if (!takesAny(call)) return undefined
+      call.clientCredential = credentialOf(call, [...parts.providers()])
+      choose(call)
+      return call.clientCredential && refuseGatewayKey(call.clientCredential, parts)
     },
+  }
+}
+
+/**
+ * Throws `invalid-request` for a key or token of this gateway, of whomever: it would be shown to the vendor. What
+ * cannot be looked up is not sent.
+ */
+async function refuseGatewayKey({ header, value, vendor }: ClientCredential, parts: CredentialParts): Promise<void> {
+  if (!(await isGatewayKey(textOf(value.reveal()), parts))) return
+  throw new GatewayError(
+    'invalid-request',
+    `\`${header}\` carries a key of this gateway, which no vendor is sent; put your own credentials of ${vendor} ` +
+      `there, or leave \`${header}\` out`,
+  )
+}
+
+async function isGatewayKey(text: string, parts: CredentialParts): Promise<boolean> {
+  if (parts.installation.isMasterKey(text) || text.startsWith(derivedPrefix)) return true
+  for (const one of parts.providers()) if (one.callersCredentials?.form?.test(text)) return false
+  if (isTokenForm(text)) return isOwnToken(text, parts.tokens)
+  return (await parts.keys.lookup(text)) !== undefined
+}
+
+/** Also one that has ended, or whose issuer cannot be asked. */
+async function isOwnToken(text: string, verifiers: CredentialParts['tokens']): Promise<boolean> {
+  try {
+    for (const one of verifiers) if (await one.verify(text)) return true
+    return false
+  } catch {
+    return true
   }
 }
 
@@ -34,8 +80,7 @@ function takesAny(call: CallInAdmission): boolean {
   return false
 }
 
-function choose(call: CallInAdmission, providers: readonly Provider[]): void {
-  call.clientCredential = credentialOf(call, providers)
+function choose(call: CallInAdmission): void {
   const isServed = (one: Deployment): boolean =>
     one.clientCredentials !== 'required' || credentialFor(call, one) !== undefined
   const isOwn = (one: Deployment): boolean => credentialFor(call, one) !== undefined

@@ -113,7 +113,7 @@ export function createAdmission(parts: AdmissionParts): readonly (RequestPolicy 
     modelMode(),
     fallbacks(),
     tagFilter(parts.tenants),
-    clientCredentials(parts.providers),
+    clientCredentials(parts),
 
     // Policies that read or change requests and answers.
     ...parts.guardrails,

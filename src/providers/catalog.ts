@@ -20,6 +20,7 @@ export const catalog = {
         'text-embedding-(?:3|ada)|(?:text|omni)-moderation-|dall-e-|tts-1|whisper-1)',
     ),
     callersCredentials: {
+      form: /^sk-(?:proj|svcacct|admin)-/,
       besideHeaders: ['openai-organization', 'openai-project', 'chatgpt-account-id', 'originator', 'user-agent'],
     },
     maxTokensField: 'max_completion_tokens',

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
-import { startGateway } from './harness.ts'
+import { masterKey, startGateway } from './harness.ts'
 import type { Gateway } from './harness.ts'
 
 const token = 'sk-ant-oat01-canary-of-a-subscriber-7f3e'
@@ -137,6 +137,30 @@ const spent = async () => {
   const answer = await gateway.admin(`/key/info?key=${encodeURIComponent(key)}`)
   return ((await answer.json()) as { info: { spend: number } }).info.spend
 }
+
+describe('what is no credential of the vendor', () => {
+  test('a key of the gateway, of whomever, is shown to no vendor', async () => {
+    const other = await gateway.key()
+    for (const given of [other, masterKey, `Bearer ${other}`])
+      for (const header of ['authorization', 'x-api-key'])
+        for (const model of ['own', 'both', 'falls']) {
+          const value = header === 'authorization' && !given.startsWith('Bearer') ? `Bearer ${given}` : given
+          const answer = await send('/v1/messages', model, { 'x-proxy-api-key': key, [header]: value })
+          expect([header, model, answer.status, await answer.text()]).toEqual([
+            header,
+            model,
+            400,
+            expect.stringContaining('a key of this gateway'),
+          ])
+        }
+    expect([...anthropic.seen, ...openai.seen]).toEqual([])
+  })
+
+  test("a key in OpenAI's form is not shown to Anthropic, in whichever header it comes", async () => {
+    const answer = await send('/v1/messages', 'own', { 'x-proxy-api-key': key, 'x-api-key': ownKey })
+    expect([answer.status, anthropic.seen]).toEqual([401, []])
+  })
+})
 
 describe("a subscriber's token", () => {
   test.each([
