@@ -1,8 +1,9 @@
 /** Requests that the gateway makes itself: runs of assistants, background responses, replayed bodies. */
 import { randomUUIDv7 } from 'bun'
 import type { GatewayError } from './errors.ts'
+import { gatewayKeyHeaders, vendorKeyHeaders } from './client-credential.ts'
 import { bodyTooLarge, clientClosed } from './request.ts'
-import type { BodyReader, Client, HttpRequest, IncomingRequest, RequestBody } from './request.ts'
+import type { BodyReader, Client, HttpRequest, IncomingRequest, RequestBody, RequestHeaders } from './request.ts'
 import { exactText } from '../lib/json/exact-json.ts'
 
 /** The parts of a request that the gateway sends itself. */
@@ -54,6 +55,34 @@ export function internalJsonRequest({ path, headers, body, client }: JsonRequest
     bytes: Buffer.from(exactText(body)),
     client,
   })
+}
+
+/**
+ * Headers of a client that hold for whatever else the gateway asks a model for in its call: what changes an answer, by
+ * which calls are found, what limits them, and with whose credentials they are made.
+ */
+const followingHeaders = [
+  ...['anthropic-version', 'anthropic-beta', 'openai-beta', 'x-litellm-tags', 'x-proxy-session-budget'],
+  ...gatewayKeyHeaders,
+  ...vendorKeyHeaders,
+  ...['openai-organization', 'openai-project', 'chatgpt-account-id', 'originator', 'x-app'],
+]
+
+/** What of a call its further calls have in common with it. */
+interface Followed {
+  readonly headers: RequestHeaders | undefined
+  readonly userAgent: string
+  readonly sessionId: string | null
+}
+
+/** The headers of a further call that the gateway makes within one of a client. */
+export function followUpHeaders({ headers, userAgent, sessionId }: Followed): Record<string, string> {
+  const given: Record<string, string> = {}
+  for (const name of followingHeaders) {
+    const value = headers?.get(name)
+    if (value) given[name] = value
+  }
+  return { ...given, 'user-agent': userAgent, ...(sessionId !== null && { 'x-proxy-session-id': sessionId }) }
 }
 
 /** A client inside of this program: it leaves when `signal` aborts. */

@@ -13,6 +13,12 @@ model_list:
     proxy_params: { model: custom_openai/gpt-sim, api_base: "{simulator}/v1", api_key: k }
   - model_name: summarizer
     proxy_params: { model: custom_openai/small-sim, api_base: "{simulator}/v1", api_key: k }
+  - model_name: cut
+    proxy_params: { model: custom_openai/cut-sim, api_base: "{simulator}/v1", api_key: k }
+  - model_name: silent
+    proxy_params: { model: custom_openai/silent-sim, api_base: "{simulator}/v1", api_key: k }
+  - model_name: own
+    proxy_params: { model: custom_openai/own-sim, api_base: "{simulator}/v1", forward_client_credentials: [custom_openai] }
   - model_name: azure-gpt
     proxy_params: { model: azure/gpt-sim, api_base: "{simulator}", api_key: k, api_version: v1 }
 `
@@ -23,6 +29,11 @@ let client: OpenAI
 beforeAll(async () => {
   gateway = await startGateway({ config })
   gateway.simulator.script({ text: /context of this conversation is full/ }, { text: summary })
+  gateway.simulator.script(
+    { text: /context of this conversation is full/, model: 'cut-sim' },
+    { text: summary, finish: 'length' },
+  )
+  gateway.simulator.script({ text: /context of this conversation is full/, model: 'silent-sim' }, { text: '' })
   client = new OpenAI({ apiKey: masterKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
 })
 afterAll(() => gateway.stop())
@@ -169,6 +180,29 @@ test('compaction is charged, and in the ledger as a call of the session', async 
     '/v1/responses/compact',
   ])
   for (const row of rows) expect(Number(row.cost_nano_usd)).toBeGreaterThan(0)
+})
+
+test.each(['cut', 'silent'])('a summary that is %s takes the place of nothing', async model => {
+  const input = [user('old '.repeat(2000)), user('say: answered')]
+  const context_management = [{ type: 'compaction', compact_threshold: 1000 }]
+  const whole = await client.responses.create({ model, input, context_management, store: false })
+  expect([whole.output_text, whole.output.map(({ type }) => type)]).toEqual(['answered', ['message']])
+  expect(lastSent()).toContain('old old')
+  expect((await fails(client.responses.compact({ model, input }))).status).toBe(502)
+})
+
+test("a summary is bound by the budget of the client's session, and is made with the client's own credentials", async () => {
+  const input = [user('old '.repeat(2000)), user('say: x')]
+  const context_management = [{ type: 'compaction', compact_threshold: 1000 }]
+  const budget = { headers: { 'x-proxy-session-id': 'poor', 'x-proxy-session-budget': '0.0000001' } }
+  const sent = gateway.simulator.truth.entries.length
+  const refused = await fails(
+    client.responses.create({ model: 'claude', input, context_management, store: false }, budget),
+  )
+  expect([refused.status, gateway.simulator.truth.entries.length]).toEqual([429, sent])
+  const own = { headers: { 'x-proxy-api-key': masterKey, authorization: 'Bearer key-of-a-person' } }
+  const whole = await client.responses.create({ model: 'own', input, context_management, store: false }, own)
+  expect(whole.output.map(({ type }) => type)).toEqual(['compaction', 'message'])
 })
 
 test('a conversation that is stored is compacted, and goes on by its id', async () => {

@@ -5,7 +5,7 @@ import type { CallInAdmission } from '../../../core/call.ts'
 import type { Deployment } from '../../../core/deployment.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { brokenAnswer } from '../../../core/errors.ts'
-import { internalJsonRequest } from '../../../core/internal-request.ts'
+import { followUpHeaders, internalJsonRequest } from '../../../core/internal-request.ts'
 import { readJsonBody } from '../../../core/request.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import {
@@ -114,18 +114,20 @@ function summaryEdits(call: CallInAdmission): Edit[] {
 /** A call of its own, in the same session; undefined = it failed, and the conversation goes on as it is. */
 async function summaryBy(
   asked: JsonBody,
-  { caller, sessionId, userAgent }: CallInAdmission,
+  call: CallInAdmission,
   { request, services }: ContextParts,
 ): Promise<string | undefined> {
   const internal = internalJsonRequest({
     path: '/v1/messages',
-    headers: { 'user-agent': userAgent, ...(sessionId !== null && { 'x-proxy-session-id': sessionId }) },
+    headers: followUpHeaders(call),
     body: asked.parse(),
     client: request,
   })
-  const answer = await services.callModel(internal, caller, { format: anthropicMessages, route: '/v1/messages' })
+  const answer = await services.callModel(internal, call.caller, { format: anthropicMessages, route: '/v1/messages' })
   if (answer.status !== 200) return undefined
-  return messageText((await toResponse(answer).json()) as Json) || undefined
+  const message = (await toResponse(answer).json()) as Json
+  // A summary that ends in the middle would take the place of what it does not tell.
+  return message.stop_reason === 'max_tokens' ? undefined : messageText(message) || undefined
 }
 
 /** The answer with what was done to the context. */
@@ -152,6 +154,8 @@ function managedMessage(message: Json, { applied, block, pauses }: ManagedContex
     return { ...message, ...management, content: block ? [block, ...content] : content }
   }
   const summary = messageText(message)
+  if (message.stop_reason === 'max_tokens')
+    throw brokenAnswer('the summary of the conversation is cut: the model stopped before its end')
   if (summary === '') throw brokenAnswer('the model was asked for a summary of the conversation and wrote none')
   return { ...message, ...management, content: [compactionBlock(summary)], stop_reason: 'compaction' }
 }

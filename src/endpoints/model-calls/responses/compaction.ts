@@ -8,7 +8,7 @@ import type { CallInAdmission } from '../../../core/call.ts'
 import type { Deployment } from '../../../core/deployment.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import { brokenAnswer, GatewayError } from '../../../core/errors.ts'
-import { internalJsonRequest } from '../../../core/internal-request.ts'
+import { followUpHeaders, internalJsonRequest } from '../../../core/internal-request.ts'
 import { readJsonBody } from '../../../core/request.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import { SealedItems, sealingTenantOf } from '../../../core/sealed-item.ts'
@@ -170,16 +170,17 @@ async function full(
   conversation: readonly Json[],
   { request, services }: CompactionContext,
 ): Promise<Compaction | undefined> {
-  const { caller, stream, sessionId } = call
+  const { caller, stream } = call
   const internal = internalJsonRequest({
     path: compactRoute,
-    headers: { 'user-agent': call.userAgent, ...(sessionId !== null && { 'x-proxy-session-id': sessionId }) },
+    headers: followUpHeaders(call),
     body: edited(call.body!, [...summaryEdits(call, conversation), { set: 'store', json: 'false' }]).parse(),
     client: request,
   })
   const answer = await services.callModel(internal, caller, { format: openaiResponses, route: compactRoute })
   const response = (await toResponse(answer).json()) as Json
-  if (answer.status !== 200) return undefined
+  // A summary that ends in the middle would take the place of what it does not tell.
+  if (answer.status !== 200 || response.status !== 'completed' || answerText(response.output) === '') return undefined
   const compacted = compactedConversation(conversation, summaryOf(response), 'all')
   call.body = edited(call.body!, [{ set: 'input', json: exactText(compacted.items) }])
   const item = itemFor(compacted, caller, services)
@@ -187,6 +188,8 @@ async function full(
 }
 
 function summaryOf(response: Json): string {
+  if (response.status === 'incomplete')
+    throw brokenAnswer('the summary of the conversation is cut: the model stopped before its end')
   const summary = answerText(response.output)
   if (summary === '') throw brokenAnswer('the model was asked for a summary of the conversation and wrote none')
   return summary

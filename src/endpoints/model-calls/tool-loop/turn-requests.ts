@@ -4,7 +4,7 @@ import type { CallInAdmission } from '../../../core/call.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { Services } from '../../../core/endpoint.ts'
 import type { Format } from '../../../core/format.ts'
-import { internalJsonRequest } from '../../../core/internal-request.ts'
+import { followUpHeaders, internalJsonRequest } from '../../../core/internal-request.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 
@@ -28,26 +28,15 @@ export function beginningOf(
   return { request, services, caller, format, route, sessionId, userAgent }
 }
 
-/** Headers of the client that change what a model answers, or by which calls are found later. */
-const passedHeaders = ['anthropic-version', 'anthropic-beta', 'x-litellm-tags', 'openai-beta']
-
 /** Asks the model once more; `id` = of the call that it was. */
 export async function askAgain(
   run: RunBeginning,
   body: Json,
 ): Promise<{ readonly answer: Answer; readonly id: string }> {
   const { request, services, caller, format, route, sessionId, userAgent } = run
-  const given = passedHeaders.flatMap(name => {
-    const value = request.headers.get(name)
-    return value === null ? [] : [[name, value] as const]
-  })
   const internal = internalJsonRequest({
     path: request.path,
-    headers: {
-      ...Object.fromEntries(given),
-      'user-agent': userAgent,
-      ...(sessionId !== null && { 'x-proxy-session-id': sessionId }),
-    },
+    headers: followUpHeaders({ headers: request.headers, userAgent, sessionId }),
     body,
     client: request,
   })
