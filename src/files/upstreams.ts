@@ -89,7 +89,8 @@ function reachable({ caller, models: index }: CallModels): Map<string, Deploymen
 function byAccount(deployments: readonly Deployment[]): Map<string, Deployment> {
   const accounts = new Map<string, Deployment>()
   for (const one of deployments) {
-    if (one.blocked) continue
+    // One that only callers' own credentials serve has none for what is stored.
+    if (one.blocked || one.clientCredentials === 'required') continue
     const account = accountOf(one)
     const known = account === undefined ? undefined : accounts.get(account)
     if (account !== undefined && (!known || (known.weight === 0 && one.weight > 0))) accounts.set(account, one)

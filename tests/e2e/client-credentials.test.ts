@@ -162,6 +162,26 @@ describe('what is no credential of the vendor', () => {
   })
 })
 
+test('files go to no deployment that only own credentials serve: it has none for them', async () => {
+  const body = new FormData()
+  body.set('purpose', 'batch')
+  body.set('model', 'own-gpt')
+  const line = {
+    custom_id: 'a',
+    method: 'POST',
+    url: '/v1/chat/completions',
+    body: { model: 'own-gpt', messages: [{ role: 'user', content: 'x' }] },
+  }
+  body.set('file', new File([JSON.stringify(line)], 'a.jsonl'))
+  const headers = { 'x-proxy-api-key': key, authorization: `Bearer ${ownKey}` }
+  const answer = await fetch(`${gateway.url}/v1/files`, { method: 'POST', headers, body })
+  expect([answer.status, await answer.text(), openai.seen]).toEqual([
+    400,
+    expect.stringContaining('takes no files'),
+    [],
+  ])
+})
+
 describe("a subscriber's token", () => {
   test.each([
     ['x-proxy-api-key', false],

@@ -56,6 +56,7 @@ beforeAll(async () => {
   gateway = await startGateway({
     config: `
 model_list:
+  - { model_name: own, proxy_params: { model: anthropic/claude-sonnet-4-5, api_base: "${vendor.url}/v1", forward_client_credentials: [anthropic] } }
   - { model_name: claude, proxy_params: { model: anthropic/claude-sonnet-4-5, api_base: "${vendor.url}/v1", api_key: key-of-the-gateway, ${prices} } }
   - { model_name: mistral, proxy_params: { model: mistral/m, api_base: "${vendor.url}/v1", api_key: k } }
 general_settings: { pass_through_providers: [anthropic] }

@@ -175,7 +175,9 @@ interface Wanted {
 function deploymentFor({ caller, services, name, model }: Wanted): Deployment {
   const models = services.current.models.of(caller)
   const own = usableDeployments(caller, models).filter(
-    ({ target, blocked }) => target.provider.name === name && blocked === undefined,
+    // One that only callers' own credentials serve has none to send.
+    ({ target, blocked, clientCredentials }) =>
+      target.provider.name === name && blocked === undefined && clientCredentials !== 'required',
   )
   const served = model === undefined ? undefined : models.resolve(`${name}/${model}`)
   const priced = served?.find(one => own.some(other => other.id === one.id))
