@@ -93,8 +93,7 @@ function watchesOf(store: Store): Pick<Services, 'runWatch' | 'answerWatch' | 'r
 /** Creates the parts of a running gateway. A reload replaces the contents of `current`, which each call reads once. */
 export function assemble(assembling: AssemblyParts) {
   const { options, source, store, logger } = assembling
-  const transport = openTransport(logger)
-  const timers = new TimerWheel(tickClock)
+  const [transport, timers] = [openTransport(logger), new TimerWheel(tickClock)]
   const current = currentOf(modelsOf(source))
   const cooldowns = () => calls.router.cooldownStates()
   const telemetry = startTelemetry(assembling, { transport, current, cooldowns })

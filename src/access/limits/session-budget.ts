@@ -9,7 +9,7 @@ import { dollars } from '../fields/money.ts'
 import type { LimitOwner } from './limit-scopes.ts'
 
 /** In dollars. */
-export const sessionBudgetHeader = 'x-proxy-session-budget'
+const sessionBudgetHeader = 'x-proxy-session-budget'
 
 /** Amounts whose fields are kept, so that what is compiled from them is found again. */
 const amountsMax = 1000

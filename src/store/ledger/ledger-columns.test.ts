@@ -186,7 +186,7 @@ const problems = []
 const ledger = await openLedger({ databaseUrl, journalDirectory, clock, report: text => problems.push(text) })
 const key = { id: 'key-1', alias: null, userId: null, teamId: null }
 const call = (id, fallbacks, changes) => ({
-  id, startedAtMs: 5, route: '/r', operation: 'chat', model: 'm', endUser: '', stream: false, candidates: [],
+  id, startedAtMs: 5, route: '/r', operation: 'chat', model: 'm', endUser: '', stream: false, candidates: [], overrides: {},
   progress: { firstByteMs: -1, attempts: 1, fallbacks }, taken: {}, client: { clientAddress: '' }, userAgent: '', tags: [], caller: { role: 'key', key }, ...changes,
 })
 const end = { outcome: 'success', status: 200, error: undefined, durationMs: 1, usageSource: 'none', priceTerms: '', costNanoUsd: null, costSource: 'none' }

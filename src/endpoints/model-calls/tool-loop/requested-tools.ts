@@ -80,7 +80,7 @@ function selectionOf(tools: ToolGateway, caller: Caller, name: string) {
  * `require_approval` of OpenAI: `always` (the default), `never`, or lists of names under `always` and `never`, each as
  * `{ tool_names: [...] }`. Throws 400 for other values.
  */
-export function approvalOf(value: unknown, param: string): (toolName: string) => boolean {
+function approvalOf(value: unknown, param: string): (toolName: string) => boolean {
   if (value === undefined || value === null || value === 'always') return () => true
   if (value === 'never') return () => false
   if (!isObject(value))
@@ -95,7 +95,7 @@ const namesIn = (filter: unknown): readonly unknown[] =>
   isObject(filter) && Array.isArray(filter.tool_names) ? filter.tool_names : []
 
 /** `allowed_tools`: names, or a filter with `tool_names`. */
-export function allowedToolsOf(value: unknown): readonly string[] | undefined {
+function allowedToolsOf(value: unknown): readonly string[] | undefined {
   const names = Array.isArray(value) ? value : isObject(value) ? value.tool_names : undefined
   return Array.isArray(names) ? names.filter((name): name is string => typeof name === 'string') : undefined
 }
