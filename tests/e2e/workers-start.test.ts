@@ -1,9 +1,9 @@
 /** What workers are started with holds for the whole gateway: its port, its settings, and signals that come meanwhile. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gatewayProgram, startGatewayProcess } from '../support/gateway-process.ts'
+import { freePort, gatewayProgram, startGatewayProcess } from '../support/gateway-process.ts'
 import type { GatewayProcess } from '../support/gateway-process.ts'
 import { until } from '../support/until.ts'
 
@@ -22,9 +22,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+interface Standing {
+  readonly workers_serving?: number
+}
+
 async function serving(): Promise<number> {
   const answer = await fetch(`${gateway.url}/health/readiness`, { keepalive: false })
-  return ((await answer.json()) as { workers_serving: number }).workers_serving
+  return ((await answer.json()) as Standing).workers_serving ?? 0
 }
 const allServe = () => until(async () => (await serving()) === workers, 'all workers serve', 60_000)
 
@@ -108,3 +112,31 @@ test('workers that end at the same moment are all started anew', async () => {
     await until(async () => (await serving().catch(() => 0)) === workers, 'all workers serve', 30_000)
   }
 }, 120_000)
+
+test('workers of a data directory with a long path serve, and leave no socket elsewhere', async () => {
+  const temporary = join(folder, 't')
+  mkdirSync(temporary)
+  const directory = join(folder, 'd'.repeat(120), 'data')
+  const port = String(freePort())
+  const one = Bun.spawn(
+    [process.execPath, gatewayProgram, 'serve', '--port', port, '--workers', '2', '--data-dir', directory],
+    {
+      env: {
+        ...process.env,
+        DATABASE_URL: '',
+        REDIS_URL: '',
+        TMPDIR: temporary,
+        MODELGATE_MASTER_KEY: gateway.masterKey,
+      },
+      stdout: 'ignore',
+      stderr: 'ignore',
+    },
+  )
+  const ready = async () => (await fetch(`http://127.0.0.1:${port}/health/readiness`)).json()
+  await until(async () => ((await ready().catch(() => ({}))) as Standing).workers_serving === 2, 'both serve', 12_000)
+  const made = () => readdirSync(temporary).filter(name => name.startsWith('modelgate-'))
+  expect(made()).toHaveLength(1)
+  one.kill('SIGTERM')
+  expect(await one.exited).toBe(0)
+  expect(made()).toEqual([])
+}, 60_000)

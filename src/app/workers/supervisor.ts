@@ -3,7 +3,7 @@
  * own, so that a crash takes one of them; it is to the others what a replica is, and its journal is in a directory of
  * its own (docs/decisions/0130).
  */
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Subprocess } from 'bun'
@@ -60,10 +60,7 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<Supe
   const lock = lockDataDirectory(options.dataDirectory)
   try {
     finishRestore(options.dataDirectory)
-    const shared =
-      options.started.redisUrl === undefined
-        ? serveLocalRedis({ path: socketPath(options.dataDirectory), textBytesMax: sharedAnswersBytesMax })
-        : undefined
+    const shared = options.started.redisUrl === undefined ? serveShared(options.dataDirectory) : undefined
     const workers = new Workers(options, shared)
     const claim =
       shared &&
@@ -85,11 +82,22 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<Supe
 const socketPathBytesMax = 100
 
 /** In the data directory, or where its path is too long in a directory of its own that others cannot enter. */
-function socketPath(dataDirectory: string): string {
-  const path = join(dataDirectory, 'workers.sock')
-  if (Buffer.byteLength(path) <= socketPathBytesMax) return path
-  return join(mkdtempSync(join(tmpdir(), 'modelgate-')), 'workers.sock')
+function serveShared(dataDirectory: string): LocalRedis {
+  const own = join(dataDirectory, socketName)
+  const isShort = Buffer.byteLength(own) <= socketPathBytesMax
+  const made = isShort ? undefined : mkdtempSync(join(tmpdir(), 'modelgate-'))
+  const path = made === undefined ? own : join(made, socketName)
+  const shared = serveLocalRedis({ path, textBytesMax: sharedAnswersBytesMax })
+  return {
+    ...shared,
+    close() {
+      shared.close()
+      if (made !== undefined) rmSync(made, { recursive: true, force: true })
+    },
+  }
 }
+
+const socketName = 'workers.sock'
 
 /** One that was started. */
 interface Worker {
