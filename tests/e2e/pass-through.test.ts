@@ -227,6 +227,10 @@ test('a request that names several models is refused, wherever it names them: th
   expect((await ask(`${mine}?model=claude-opus-4-5`, { of: few, body: '{}' })).status).toBe(400)
   expect((await ask(`${mine}:run`, { of: few, body: '{}' })).status).toBe(200)
   expect(vendor.seen.splice(0)).toHaveLength(1)
+  // Forms and queries can be read in several ways: what they name allows nothing.
+  const ownForm = form.replace('opus', 'sonnet')
+  expect((await ask('/passthrough/anthropic/v1/run', { of: few, body: ownForm })).status).toBe(403)
+  expect((await ask('/passthrough/anthropic/v1/run?model=claude-sonnet-4-5', { of: few, body: '{}' })).status).toBe(403)
   // Bedrock's names may have a colon, and differ by what stands behind it.
   expect((await ask('/passthrough/anthropic/model/claude-sonnet-4-5:1/invoke', { of: few, body: '{}' })).status).toBe(
     403,

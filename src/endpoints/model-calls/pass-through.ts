@@ -97,19 +97,21 @@ const climbs = (segment: string): boolean => {
 }
 
 /**
- * By the path, the query or the body; undefined = it names none. Throws where they name several: which of them the
- * vendor takes is not known, and the key may be allowed one of them alone.
+ * By the path, or by `model` of a JSON body; undefined = it names none. Throws where the request names several, also
+ * in the query, in a form or in lists: which of them the vendor takes is not known, and the key may be allowed one alone.
  */
 function modelOf(path: string, body: Uint8Array): string | undefined {
   const [way = '', query = ''] = path.split('?')
-  const names = new Set([...namesInPath(way), ...new URLSearchParams(query).getAll('model'), ...namesInBody(body)])
+  const { own, others } = namesInBody(body)
+  const named = [...namesInPath(way), ...own]
+  const names = new Set([...named, ...others, ...new URLSearchParams(query).getAll('model')])
   if (names.size > 1)
     throw new GatewayError(
       'invalid-request',
       `the request names several models (${[...names].join(', ').slice(0, 200)}); name one, in the path or in the body`,
       { param: 'model' },
     )
-  return names.values().next().value
+  return named[0]
 }
 
 /** Gemini writes a verb behind the name (`models/NAME:generateContent`); Bedrock's names have a colon of their own. */
@@ -119,17 +121,21 @@ function namesInPath(way: string): string[] {
   )
 }
 
-function namesInBody(body: Uint8Array): string[] {
+/** `others` = where a vendor may read a name, too: they allow nothing by themselves. */
+function namesInBody(body: Uint8Array): { readonly own: string[]; readonly others: string[] } {
   const start = body.findIndex(byte => !blanks.has(byte))
-  if (start < 0) return []
-  if (body[start] !== brace) return namesInForm(body)
+  if (start < 0) return { own: [], others: [] }
+  if (body[start] !== brace) return { own: [], others: namesInForm(body) }
   const json = readJsonBody(body.subarray(start))
-  const parts = [json.get('model'), ...listOf(json.get('models'))]
+  const parts = listOf(json.get('models'))
   for (const one of [...listOf(json.get('requests')), ...listOf(json.get('tools')), json.get('session')])
     parts.push(member(one, 'model'), member(member(one, 'params'), 'model'), member(member(one, 'body'), 'model'))
-  return parts
-    .filter(one => one !== undefined && one !== null && one !== '')
-    .map(one => (typeof one === 'string' ? bareModel(one) : JSON.stringify(one)))
+  return { own: [json.get('model')].flatMap(nameOf), others: parts.flatMap(nameOf) }
+}
+
+function nameOf(value: unknown): string[] {
+  if (value === undefined || value === null || value === '') return []
+  return [typeof value === 'string' ? bareModel(value) : JSON.stringify(value)]
 }
 
 /** Of `multipart/form-data`. */
@@ -140,7 +146,7 @@ function namesInForm(body: Uint8Array): string[] {
   )
 }
 
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? [...(value as unknown[])] : [])
 const member = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
 
 /** Gemini's bodies say `models/NAME`. */
