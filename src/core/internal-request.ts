@@ -58,8 +58,8 @@ export function internalJsonRequest({ path, headers, body, client }: JsonRequest
 }
 
 /**
- * Headers of a client that hold for whatever else the gateway asks a model for in its call: what changes an answer, by
- * which calls are found, what limits them, and with whose credentials they are made.
+ * Headers of a client that hold for the further calls that the gateway makes within its own: what changes an answer,
+ * by which calls are found, what limits them, and with whose credentials they are made.
  */
 const followingHeaders = [
   ...['anthropic-version', 'anthropic-beta', 'openai-beta', 'x-litellm-tags', 'x-proxy-session-budget'],

@@ -42,8 +42,8 @@ export function clientCredentials(parts: CredentialParts): Policy {
 }
 
 /**
- * Throws `invalid-request` for a key or token of this gateway, of whomever: it would be shown to the vendor. What
- * cannot be looked up is not sent.
+ * Throws `invalid-request` for any key or token of this gateway: it would be shown to the vendor. What cannot be
+ * looked up is not sent.
  */
 async function refuseGatewayKey({ header, value, vendor }: ClientCredential, parts: CredentialParts): Promise<void> {
   if (!(await isGatewayKey(textOf(value.reveal()), parts))) return

@@ -98,7 +98,7 @@ const climbs = (segment: string): boolean => {
 
 /**
  * By the path, or by `model` of a JSON body; undefined = it names none. Throws where the request names several, also
- * in the query, in a form or in lists: which of them the vendor takes is not known, and the key may be allowed one alone.
+ * in the query, in a form or in lists: which of them the vendor takes is not known, and the key may be allowed one.
  */
 function modelOf(path: string, body: Uint8Array): string | undefined {
   const [way = '', query = ''] = path.split('?')
