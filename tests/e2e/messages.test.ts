@@ -297,7 +297,9 @@ describe('translated', () => {
   })
 
   test('what an upstream cannot take is refused where the operator wants that', async () => {
-    const refused = await post(ask('strict-model', 'x', { mcp_servers: [{ type: 'url', url: 'https://mcp.example.com', name: 'm' }] }))
+    const refused = await post(
+      ask('strict-model', 'x', { mcp_servers: [{ type: 'url', url: 'https://mcp.example.com', name: 'm' }] }),
+    )
     expect([refused.status, (await json(refused)).error]).toEqual([
       422,
       { type: 'invalid_request_error', message: expect.stringContaining('mcp_servers') as string },

@@ -78,7 +78,10 @@ for (const backend of backends())
       expect((await chat('renamed')).status).toBe(200)
       expect((await chat('changing')).status).toBe(404)
       const late = await update({ model_name: 'late', version: 2 })
-      expect(late).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('somebody changed this model') } } })
+      expect(late).toMatchObject({
+        status: 409,
+        body: { error: { message: expect.stringContaining('somebody changed this model') } },
+      })
       const patched = await fetch(`${gateway.url}/model/${id}/update`, {
         method: 'PATCH',
         headers: { authorization: `Bearer ${masterKey}` },
