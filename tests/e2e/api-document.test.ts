@@ -582,7 +582,9 @@ describe('the API document and the gateway that serves it', () => {
           .map(type => `${method.toUpperCase()} ${path} ${type}`.trim()),
       ),
     )
-    expect(documented.filter(one => !check.seen.has(one))).toEqual([])
+    // What a vendor answers on paths of its own has no shape here (`pass-through.test.ts`).
+    const isOurs = (one: string) => !one.includes(' /passthrough/')
+    expect(documented.filter(one => isOurs(one) && !check.seen.has(one))).toEqual([])
   })
 
   test('without a key every operation that needs one answers 401 in the dialect of its path', async () => {

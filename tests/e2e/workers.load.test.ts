@@ -119,9 +119,11 @@ test('parallel calls are exact, and those of a killed worker free their places a
   const opened = async (count: number) => (await Promise.all(Array.from({ length: count }, open))).filter(one => one)
   const first = await opened(30)
   expect(first.length).toBe(6)
-  process.kill(workerPids().get(1)!, 'SIGKILL')
-  await until(() => first.some(one => one!.isCut), 'the streams of the killed worker are cut')
-  await Bun.sleep(200)
+  // The system may have given none of them to one of the workers.
+  for (let worker = 1; worker <= workers && !first.some(one => one!.isCut); worker++) {
+    process.kill(workerPids().get(worker)!, 'SIGKILL')
+    await Bun.sleep(500)
+  }
   const cut = first.filter(one => one!.isCut).length
   expect((await opened(20)).length).toBe(cut)
   await allServe()
