@@ -163,7 +163,7 @@ test('npm says nothing of versions of Node: packages run on Bun, and Node >= 20 
   expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('Requires Node >= 20 and npm')
   const { stdout } = Bun.spawnSync(['npm', 'config', 'get', 'loglevel'], {
     cwd: root,
-    env: { PATH: process.env.PATH!, HOME: root },
+    env: { PATH: process.env.PATH!, HOME: installed },
   })
   expect(stdout.toString().trim()).toBe('error')
 })

@@ -249,7 +249,7 @@ describe.skipIf(!hasChromium)('the chat', () => {
     const { page, close, faults } = await openChat()
     await page.getByRole('button', { name: 'Ask two models side by side' }).click()
     await page.getByRole('combobox', { name: /^Second model/ }).click()
-    await page.getByPlaceholder('Search models').fill('claude')
+    await page.getByPlaceholder('Search models').fill('claude-model')
     await page.keyboard.press('Enter')
     await say(page, 'say: twice')
     const [left, right] = [
