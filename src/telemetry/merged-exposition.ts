@@ -1,5 +1,6 @@
 /** The metrics of all workers as those of one gateway, in the Prometheus text format that `exposition.ts` writes. */
 import { amongWorkers } from './metric-table.ts'
+import type { MetricName } from './metric-table.ts'
 
 /** A metric: what is said of it, and its series. */
 interface Metric {
@@ -42,7 +43,7 @@ function addValue(series: Map<string, number>, name: string, key: string, value:
   const before = series.get(key)
   if (before === undefined) series.set(key, value)
   else {
-    const which = amongWorkers.get(name)
+    const which = amongWorkers[name as MetricName]
     const largest = which === 'largest' ? Math.max(before, value) : before + value
     series.set(key, which === 'smallest' ? Math.min(before, value) : largest)
   }

@@ -13,27 +13,6 @@ export interface MetricFamily {
   readonly note?: string
 }
 
-/** What the gateway's value is of those of several workers, where it is not their sum. */
-export const amongWorkers: ReadonlyMap<string, 'largest' | 'smallest'> = new Map([
-  ['modelgate_budget_left_ratio', 'smallest'],
-  ['modelgate_build_info', 'largest'],
-  ['modelgate_config_applied_timestamp_seconds', 'smallest'],
-  ['modelgate_data_disk_free_bytes', 'smallest'],
-  ['modelgate_data_disk_size_bytes', 'largest'],
-  ['modelgate_database_reachable', 'smallest'],
-  ['modelgate_deployment_cooldown', 'largest'],
-  ['modelgate_ledger_healthy', 'smallest'],
-  ['modelgate_ledger_waiting_seconds', 'largest'],
-  ['modelgate_limit_replicas', 'largest'],
-  ['modelgate_price_list_age_seconds', 'largest'],
-  ['modelgate_redis_reachable', 'smallest'],
-  // They read these in the database that all share.
-  ['modelgate_usage_export_given_up_rows_total', 'largest'],
-  ['modelgate_usage_export_skipped_rows_total', 'largest'],
-  ['modelgate_usage_export_waiting_rows', 'largest'],
-  ['process_start_time_seconds', 'smallest'],
-] as const)
-
 const family =
   (type: MetricFamily['type']) =>
   (labels: string, help: string, note?: string): MetricFamily => ({
@@ -241,3 +220,24 @@ export const metricTable = {
 
 /** The name of a metric that exists. */
 export type MetricName = keyof typeof metricTable
+
+/** What the gateway's value is of those of several workers, where it is not their sum. */
+export const amongWorkers: Partial<Record<MetricName, 'largest' | 'smallest'>> = {
+  modelgate_budget_left_ratio: 'smallest',
+  modelgate_build_info: 'largest',
+  modelgate_config_applied_timestamp_seconds: 'smallest',
+  modelgate_data_disk_free_bytes: 'smallest',
+  modelgate_data_disk_size_bytes: 'largest',
+  modelgate_database_reachable: 'smallest',
+  modelgate_deployment_cooldown: 'largest',
+  modelgate_ledger_healthy: 'smallest',
+  modelgate_ledger_waiting_seconds: 'largest',
+  modelgate_limit_replicas: 'largest',
+  modelgate_price_list_age_seconds: 'largest',
+  modelgate_redis_reachable: 'smallest',
+  // They read these in the database that all share.
+  modelgate_usage_export_given_up_rows_total: 'largest',
+  modelgate_usage_export_skipped_rows_total: 'largest',
+  modelgate_usage_export_waiting_rows: 'largest',
+  process_start_time_seconds: 'smallest',
+}

@@ -347,6 +347,20 @@ describe.each([...models])('messages on %s', model => {
     })
     expect(next.content).toMatchObject([{ type: 'text', text: 'Again.' }])
     expect(lastBody()).toContain('stateless: hello')
+    // The servers need not be named again: what was run is part of the conversation.
+    gateway.simulator.script({}, { text: 'Without them.', times: 1 })
+    const later = await create({
+      mcp_servers: undefined,
+      messages: [
+        { role: 'user', content: 'Echo hello' },
+        { role: 'assistant', content: message.content },
+        { role: 'user', content: 'And now?' },
+      ],
+      tools: [{ name: 'other', input_schema: { type: 'object' } }],
+    })
+    expect(later.content).toMatchObject([{ type: 'text', text: 'Without them.' }])
+    expect(lastBody()).toContain('stateless: hello')
+    expect(lastBody()).not.toContain('mcp_tool_use')
   })
 
   test('as a stream: the same blocks, in one numbering, and one end', async () => {

@@ -2,8 +2,8 @@
  * The keys for stored secrets and bodies: given by the environment, or kept in a file of the data directory, never in
  * the database that they protect.
  */
-import { randomBytes } from 'node:crypto'
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DecryptionError, KeyRing } from '../../lib/encryption.ts'
 import { Secret } from '../../lib/secret.ts'
@@ -92,11 +92,16 @@ export class EncryptionKeys {
     const known = this.ring
     if (known) return known
     if (this.#options.isShared) throw new MissingEncryptionKey(`there is no key to encrypt secrets with: ${remedy}`)
+    // Under its own name only when it is whole: another worker may read it at this moment.
+    const made = `${this.#path}.${randomUUID()}.tmp`
+    writeFileSync(made, `${newSecret()}\n`, { mode: 0o600, flag: 'wx', flush: true })
     try {
-      writeFileSync(this.#path, `${newSecret()}\n`, { mode: 0o600, flag: 'wx', flush: true })
+      linkSync(made, this.#path)
     } catch (error) {
       // Another process made it meanwhile.
       if (errorCode(error) !== 'EEXIST') throw error
+    } finally {
+      rmSync(made, { force: true })
     }
     return this.ring!
   }

@@ -27,6 +27,9 @@ interface LocalRedisOptions {
   readonly textBytesMax: number
 }
 
+/** What waits for one connection at most. */
+const waitingBytesMax = 64 * 1024 * 1024
+
 /** One that waits for the first element of a list. */
 interface WaitingClient {
   readonly client: Client
@@ -77,7 +80,9 @@ class Client {
     this.#parser.execute(bytes)
   }
 
+  /** A worker that stands still is cut off: what it follows would fill the memory. It connects again. */
   send(reply: string): void {
+    if (this.#waiting.length > waitingBytesMax) return void this.#socket.terminate()
     this.#waiting = Buffer.concat([this.#waiting, Buffer.from(reply)])
     this.flush()
   }

@@ -1,15 +1,14 @@
 /** The answer of a chat with tools of the gateway, whole or as a stream. */
-import { streamOf, toResponse } from '../../../core/answer.ts'
+import { toResponse } from '../../../core/answer.ts'
 import type { Answer } from '../../../core/answer.ts'
 import { messageNames } from '../../../core/dialects/exact-names.ts'
 import { brokenAnswer } from '../../../core/errors.ts'
 import { exactObject, exactText } from '../../../lib/json/exact-json.ts'
-import { frameSplitter } from '../../../lib/frame-splitter.ts'
 import { isObject, textOf } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { nextChatTurn, runNow, shownRun } from './chat-turns.ts'
 import type { ChatRun } from './chat-turns.ts'
-import { pulled, refusalIn, usageOf } from './run-answer.ts'
+import { dataOf, pulled, refusalIn, usageOf } from './run-answer.ts'
 
 /** The whole answer of a run, from that of its first turn. */
 export async function runChat(answer: Answer, run: ChatRun): Promise<Answer> {
@@ -174,9 +173,4 @@ class ChatStream {
   #written(choices: readonly Json[], usage?: Json | null): string {
     return `data: ${exactText({ ...this.#head, choices, ...(usage !== undefined && { usage }) })}\n\n`
   }
-}
-
-async function* dataOf(answer: Answer): AsyncGenerator<string> {
-  const splitter = frameSplitter()
-  for await (const bytes of streamOf(answer.body)!) for (const { data } of splitter.push(bytes)) yield data
 }

@@ -11,11 +11,11 @@ import { GatewayError } from '../../../core/errors.ts'
 import { readJsonBody } from '../../../core/request.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import { openaiChat } from '../../../formats/openai/chat/index.ts'
-import { exactObject, exactText } from '../../../lib/json/exact-json.ts'
+import { exactText } from '../../../lib/json/exact-json.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
-import { byOfferedName, ownEntries, serversOf } from './requested-tools.ts'
-import type { FoundTool, RequestedServer } from './requested-tools.ts'
+import { byOfferedName, otherTools, ownEntries, serversOf, wholeBody } from './requested-tools.ts'
+import type { FoundTool } from './requested-tools.ts'
 import { laterChoice, mentionsTools, runnerFor } from './tool-runner.ts'
 import type { AskedCall, RunCall, ToolRunner } from './tool-runner.ts'
 import { askAgain, beginningOf } from './turn-requests.ts'
@@ -51,13 +51,10 @@ export async function prepareChatRun(
       param: 'n',
     })
   const servers = await serversOf(entries, { tools: services.tools, caller: call.caller, request })
-  const body = exactObject(Buffer.from(sent.bytes).toString('utf8'), messageNames) ?? sent.parse()
-  const given = (body.tools as unknown[]).filter(isObject)
-  const own = new Set(ownEntries(given).map(({ entry }) => entry))
-  const kept = given.filter(tool => !own.has(tool))
+  const body = wholeBody(sent, messageNames)
+  const kept = otherTools(body.tools)
   const found = byOfferedName(servers, new Set(kept.map(tool => String(isObject(tool.function) && tool.function.name))))
   body.tools = [...kept, ...[...found.values()].map(functionOf)]
-  chooseTool(body, servers)
   call.body = readJsonBody(Buffer.from(exactText(body)))
   return {
     beginning: beginningOf(call, { request, services, format: openaiChat, route: '/v1/chat/completions' }),
@@ -75,14 +72,6 @@ const functionOf = ({ tool }: FoundTool): Json => ({
   type: 'function',
   function: { name: tool.offeredName, description: tool.description, parameters: tool.inputSchema },
 })
-
-function chooseTool(body: Json, servers: readonly RequestedServer[]): void {
-  const choice = body.tool_choice
-  if (!isObject(choice) || choice.type !== 'mcp') return
-  const server = servers.find(({ label }) => label === choice.server_label)
-  const tool = server?.tools.find(({ name, offeredName }) => [name, offeredName].includes(String(choice.name)))
-  body.tool_choice = tool ? { type: 'function', function: { name: tool.offeredName } } : 'required'
-}
 
 /** The call of a message that the gateway runs now; undefined = it is the client's. */
 export function runNow(run: ChatRun, { id, function: called }: Json): AskedCall | undefined {

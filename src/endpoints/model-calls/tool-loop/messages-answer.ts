@@ -1,15 +1,14 @@
 /** The answer of Messages with tools of the gateway, whole or as a stream. */
-import { streamOf, toResponse } from '../../../core/answer.ts'
+import { toResponse } from '../../../core/answer.ts'
 import type { Answer } from '../../../core/answer.ts'
 import { messageNames } from '../../../core/dialects/exact-names.ts'
 import { brokenAnswer } from '../../../core/errors.ts'
 import { exactObject, exactText } from '../../../lib/json/exact-json.ts'
-import { frameSplitter } from '../../../lib/frame-splitter.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { askedInBlock, nextMessagesTurn, shownResult, shownUse } from './messages-turns.ts'
 import type { MessagesRun } from './messages-turns.ts'
-import { pulled, refusalIn, usageOf } from './run-answer.ts'
+import { eventsOf, pulled, refusalIn, usageOf } from './run-answer.ts'
 
 /** The whole answer of a run, from that of its first turn. */
 export async function runMessages(answer: Answer, run: MessagesRun): Promise<Answer> {
@@ -68,7 +67,7 @@ class MessagesStream {
       this.#blocks = new Map()
       let end: Json | undefined
       let isWhole = false
-      for await (const event of eventsOf(answer)) {
+      for await (const event of eventsOf(answer, messageNames)) {
         if (event.type === 'error') return yield written(event)
         if (event.type === 'message_delta') end = event
         else if (event.type === 'message_stop') isWhole = true
@@ -139,15 +138,6 @@ function addDelta(open: OpenBlock, delta: Json): void {
     if (typeof delta[name] === 'string')
       block[name] = `${typeof block[name] === 'string' ? block[name] : ''}${delta[name]}`
   if (isObject(delta.citation)) block.citations = [...((block.citations ?? []) as Json[]), delta.citation]
-}
-
-async function* eventsOf(answer: Answer): AsyncGenerator<Json> {
-  const splitter = frameSplitter()
-  for await (const bytes of streamOf(answer.body)!)
-    for (const { data } of splitter.push(bytes)) {
-      const event = exactObject(data, messageNames)
-      if (event) yield event
-    }
 }
 
 const written = (event: Json): string => `event: ${String(event.type)}\ndata: ${exactText(event)}\n\n`

@@ -10,10 +10,10 @@ import { messageNames } from '../../../core/dialects/exact-names.ts'
 import { readJsonBody } from '../../../core/request.ts'
 import type { HttpRequest } from '../../../core/request.ts'
 import { anthropicMessages } from '../../../formats/anthropic/index.ts'
-import { exactObject, exactText } from '../../../lib/json/exact-json.ts'
+import { exactText } from '../../../lib/json/exact-json.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
-import { byOfferedName, isOwnAddress, requestedServer } from './requested-tools.ts'
+import { byOfferedName, isOwnAddress, requestedServer, wholeBody } from './requested-tools.ts'
 import type { FoundTool } from './requested-tools.ts'
 import { runnerFor } from './tool-runner.ts'
 import type { AskedCall, RunCall, ToolRunner } from './tool-runner.ts'
@@ -38,9 +38,17 @@ export async function prepareMessagesRun(
 ): Promise<MessagesRun | undefined> {
   const sent = call.body!
   const all = sent.get('mcp_servers')
-  const own = (Array.isArray(all) ? all : []).filter(one => isObject(one) && isOwnAddress(one.url)) as Json[]
-  if (own.length === 0) return undefined
-  const body = exactObject(Buffer.from(sent.bytes).toString('utf8'), messageNames) ?? sent.parse()
+  const named = (Array.isArray(all) ? all : []).filter(isObject)
+  const own = named.filter(({ url }) => isOwnAddress(url))
+  const left = named.filter(({ url }) => !isOwnAddress(url))
+  const body = wholeBody(sent, messageNames)
+  const messages = (Array.isArray(body.messages) ? (body.messages as Json[]) : []).flatMap(asFunctions(left))
+  if (own.length === 0) {
+    // Runs before this request, which names no server of the gateway: every model understands calls of functions.
+    if (messages.length > 0 && exactText(messages) !== exactText(body.messages))
+      call.body = readJsonBody(Buffer.from(exactText({ ...body, messages })))
+    return undefined
+  }
   const tools = (Array.isArray(body.tools) ? body.tools : []).filter(isObject)
   const servers = await Promise.all(
     own.map(server =>
@@ -60,10 +68,9 @@ export async function prepareMessagesRun(
   const kept = tools.filter(tool => !(tool.type === 'mcp_toolset' && names.has(tool.mcp_server_name)))
   const found = byOfferedName(servers, new Set(kept.map(({ name }) => String(name))))
   body.tools = [...kept, ...[...found.values()].map(functionOf)]
-  const left = (all as unknown[]).filter(one => !(isObject(one) && isOwnAddress(one.url)))
   if (left.length > 0) body.mcp_servers = left
   else delete body.mcp_servers
-  body.messages = ((body.messages ?? []) as Json[]).flatMap(message => asFunctions(message, names))
+  body.messages = messages
   call.body = readJsonBody(Buffer.from(exactText(body)))
   return {
     beginning: beginningOf(call, { request, services, format: anthropicMessages, route: '/v1/messages' }),
@@ -90,10 +97,18 @@ const functionOf = ({ tool }: FoundTool): Json => ({
   input_schema: tool.inputSchema,
 })
 
-/** A message of an earlier answer: what the gateway ran in it becomes calls and results of functions. */
-function asFunctions(message: Json, servers: ReadonlySet<unknown>): Json[] {
+/**
+ * Messages of earlier answers: what the gateway ran in them becomes calls and results of functions. `vendors` = the
+ * servers that the vendor runs itself in this request: blocks about them stay.
+ */
+function asFunctions(vendors: readonly Json[]): (message: Json) => Json[] {
+  const others = new Set(vendors.map(({ name }) => name))
+  return message => withFunctions(message, others)
+}
+
+function withFunctions(message: Json, vendors: ReadonlySet<unknown>): Json[] {
   const blocks = Array.isArray(message.content) ? (message.content as Json[]) : []
-  const uses = blocks.filter(block => block.type === 'mcp_tool_use' && servers.has(block.server_name))
+  const uses = blocks.filter(block => block.type === 'mcp_tool_use' && !vendors.has(block.server_name))
   if (message.role !== 'assistant' || uses.length === 0) return [message]
   const ids = new Set(uses.map(({ id }) => id))
   const made: { role: string; content: Json[] }[] = []

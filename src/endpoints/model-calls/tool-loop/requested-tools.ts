@@ -2,6 +2,9 @@
 import type { Caller } from '../../../core/caller.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { HttpRequest } from '../../../core/request.ts'
+import { exactObject } from '../../../lib/json/exact-json.ts'
+import type { ExactNames } from '../../../lib/json/exact-json.ts'
+import type { JsonBody } from '../../../lib/json/json-body.ts'
 import type { OfferedTool, ToolGateway } from '../../../core/tools.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
@@ -124,6 +127,17 @@ export function byOfferedName(
       if (!found.has(tool.offeredName)) found.set(tool.offeredName, { server, tool })
     }
   return found
+}
+
+/** The body to be changed, with its digits and the order of its keys under these names. */
+export const wholeBody = (body: JsonBody, names: ExactNames): Json =>
+  exactObject(Buffer.from(body.bytes).toString('utf8'), names) ?? body.parse()
+
+/** The tools of a body that are the client's own, or its vendor's. */
+export function otherTools(tools: unknown): readonly Json[] {
+  const all = (Array.isArray(tools) ? tools : []).filter(isObject)
+  const own = new Set(ownEntries(all).map(({ entry }) => entry))
+  return all.filter(tool => !own.has(tool))
 }
 
 /** The entries of `tools` that are of type `mcp` and name the gateway, with their places. */

@@ -1,15 +1,13 @@
 /** The stream of a run with tools: the events of its turns with one numbering, and those of its tools between them. */
-import { streamOf } from '../../../core/answer.ts'
 import type { Answer } from '../../../core/answer.ts'
 import { schemaNames } from '../../../core/dialects/exact-names.ts'
 import { sseEvent } from '../../../formats/openai/responses/response-object.ts'
-import { exactObject, exactText } from '../../../lib/json/exact-json.ts'
-import { frameSplitter } from '../../../lib/frame-splitter.ts'
+import { exactText } from '../../../lib/json/exact-json.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 import { askedIn, isRunNow, nextTurn, wholeResponse } from './responses-turns.ts'
 import type { ResponsesRun } from './responses-turns.ts'
-import { pulled, refusalIn } from './run-answer.ts'
+import { eventsOf, pulled, refusalIn } from './run-answer.ts'
 import { begunCall } from './responses-items.ts'
 
 const firstEvents: ReadonlySet<unknown> = new Set(['response.created', 'response.queued', 'response.in_progress'])
@@ -46,7 +44,7 @@ class RunStream {
     let answer = first
     for (let turn = 1; ; turn++) {
       let last: Json | undefined
-      for await (const event of eventsOf(answer)) {
+      for await (const event of eventsOf(answer, schemaNames)) {
         if (firstEvents.has(event.type)) {
           if (turn === 1) yield this.#whole(event)
           if (turn === 1 && event.type === 'response.in_progress') yield* this.#firstItems()
@@ -163,13 +161,4 @@ class RunStream {
   #write({ type, sequence_number: _, ...event }: Json): string {
     return sseEvent(String(type), exactText({ type, sequence_number: this.#sequence++, ...event }))
   }
-}
-
-async function* eventsOf(answer: Answer): AsyncGenerator<Json> {
-  const splitter = frameSplitter()
-  for await (const bytes of streamOf(answer.body)!)
-    for (const { data } of splitter.push(bytes)) {
-      const event = exactObject(data, schemaNames)
-      if (event) yield event
-    }
 }

@@ -10,11 +10,11 @@ import type { HttpRequest } from '../../../core/request.ts'
 import { itemsOf } from '../../../formats/openai/responses/decode.ts'
 import { openaiResponses } from '../../../formats/openai/responses/index.ts'
 import type { OfferedTool } from '../../../core/tools.ts'
-import { exactObject, exactText } from '../../../lib/json/exact-json.ts'
+import { exactText } from '../../../lib/json/exact-json.ts'
 import type { JsonBody } from '../../../lib/json/json-body.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
-import { byOfferedName, ownEntries, serversOf } from './requested-tools.ts'
+import { byOfferedName, otherTools, ownEntries, serversOf, wholeBody } from './requested-tools.ts'
 import type { FoundTool, RequestedServer } from './requested-tools.ts'
 import {
   begunCall,
@@ -69,7 +69,7 @@ export async function prepareResponsesRun(
     })
   const { tools } = services
   const servers = await serversOf(entries, { tools, caller: call.caller, request })
-  const body = exactObject(Buffer.from(sent.bytes).toString('utf8'), schemaNames) ?? sent.parse()
+  const body = wholeBody(sent, schemaNames)
   const run = begin(call, { body, servers, request, services })
   const input = modelInput(itemsOf(body.input), isNoVendors(sent.get('tools')))
   if (input && input.approved.length > 0) {
@@ -90,15 +90,14 @@ const notOffered = (name: string) =>
 
 /** Whether items of a label are not about a server of the vendor in this request: then they mean nothing to it. */
 function isNoVendors(tools: unknown): (label: unknown) => boolean {
-  const all = (Array.isArray(tools) ? tools : []).filter(isObject).filter(({ type }) => type === 'mcp')
-  const own = new Set(ownEntries(all).map(({ entry }) => entry))
-  const vendors = new Set(all.filter(tool => !own.has(tool)).map(({ server_label: label }) => label))
+  const others = otherTools(tools).filter(({ type }) => type === 'mcp')
+  const vendors = new Set(others.map(({ server_label: label }) => label))
   return label => !vendors.has(label)
 }
 
 /** Items of runs before this request, which has no tools of the gateway, become calls that every model understands. */
 function tellOfEarlierCalls(call: CallInAdmission, sent: JsonBody): void {
-  const body = exactObject(Buffer.from(sent.bytes).toString('utf8'), schemaNames) ?? sent.parse()
+  const body = wholeBody(sent, schemaNames)
   const input = modelInput(itemsOf(body.input), isNoVendors(sent.get('tools')))
   if (!input) return
   const [approved] = input.approved
@@ -115,13 +114,11 @@ interface RunParts {
 }
 
 function begin(call: CallInAdmission, { body, servers, request, services }: RunParts): ResponsesRun {
-  const given = (body.tools as unknown[]).filter(isObject)
-  const own = new Set(ownEntries(given).map(({ entry }) => entry))
-  const kept = given.filter(tool => !own.has(tool))
+  const kept = otherTools(body.tools)
   const found = byOfferedName(servers, new Set(kept.map(({ name }) => String(name))))
   const shown = { tools: body.tools, toolChoice: body.tool_choice ?? 'auto' }
   body.tools = [...kept, ...[...found.values()].map(functionOf)]
-  chooseTool(body, servers)
+  if (body.tool_choice !== undefined) body.tool_choice = functionChoice(body.tool_choice, servers)
   const callsMax = typeof body.max_tool_calls === 'number' ? body.max_tool_calls : undefined
   delete body.max_tool_calls
   return {
@@ -136,17 +133,16 @@ function begin(call: CallInAdmission, { body, servers, request, services }: RunP
   }
 }
 
-/** A choice of a server, or of one of its tools, in the words of functions. */
-function chooseTool(body: Json, servers: readonly RequestedServer[]): void {
-  const choice = body.tool_choice
-  if (!isObject(choice)) return
-  if (choice.type === 'allowed_tools' && Array.isArray(choice.tools))
-    body.tool_choice = {
-      ...choice,
-      tools: (choice.tools as Json[]).flatMap(one => namedTools(one, servers)?.map(chosen) ?? [one]),
-    }
-  const tools = namedTools(choice, servers)
-  if (tools) body.tool_choice = tools.length === 1 ? chosen(tools[0]!) : 'required'
+/** Functions stand for the tools of these servers that it names, also in a list of `allowed_tools`. */
+function functionChoice(choice: unknown, servers: readonly RequestedServer[]): unknown {
+  if (!isObject(choice)) return choice
+  if (choice.type === 'allowed_tools' && Array.isArray(choice.tools)) {
+    const tools = (choice.tools as Json[]).flatMap(one => namedTools(one, servers)?.map(chosen) ?? [one])
+    return { ...choice, tools }
+  }
+  const named = namedTools(choice, servers)
+  if (!named) return choice
+  return named.length === 1 ? chosen(named[0]!) : 'required'
 }
 
 const chosen = ({ offeredName: name }: OfferedTool): Json => ({ type: 'function', name })

@@ -1,6 +1,9 @@
 /** What the answers of runs have in common, in every dialect. */
+import { streamOf } from '../../../core/answer.ts'
 import type { Answer } from '../../../core/answer.ts'
 import { exactObject } from '../../../lib/json/exact-json.ts'
+import type { ExactNames } from '../../../lib/json/exact-json.ts'
+import { frameSplitter } from '../../../lib/frame-splitter.ts'
 import { isObject } from '../../../lib/json/json-values.ts'
 import type { Json } from '../../../lib/json/json-values.ts'
 
@@ -19,6 +22,20 @@ export function pulled(pieces: AsyncGenerator<string, void>): ReadableStream<Uin
     },
     { highWaterMark: 1 },
   )
+}
+
+/** The data of the events of a stream, in their order. */
+export async function* dataOf(answer: Answer): AsyncGenerator<string> {
+  const splitter = frameSplitter()
+  for await (const bytes of streamOf(answer.body)!) for (const { data } of splitter.push(bytes)) yield data
+}
+
+/** The events of a stream whose data are objects; what else a stream says is no part of the answer. */
+export async function* eventsOf(answer: Answer, names: ExactNames): AsyncGenerator<Json> {
+  for await (const data of dataOf(answer)) {
+    const event = exactObject(data, names)
+    if (event) yield event
+  }
 }
 
 /** What the turns used together, number by number; null where one of them has reported nothing. */
