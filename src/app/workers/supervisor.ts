@@ -163,9 +163,9 @@ class Workers {
     const announces = this.#port === undefined
     const shared = this.#shared && { sharedUrl: this.#shared.url }
     const place: WorkerPlace = { number, count, announces, started, ...shared }
-    const port = this.#port === undefined ? {} : { PORT: String(this.#port) }
-    const process = Bun.spawn([...command, ...(this.#port === undefined ? [] : ['--port', String(this.#port)])], {
-      env: { ...environment, ...port, [workerVariable]: JSON.stringify(place) },
+    const port = this.#port === undefined ? [] : ['--port', String(this.#port)]
+    const process = Bun.spawn([...command, ...port], {
+      env: { ...environment, [workerVariable]: JSON.stringify(place) },
       stdin: 'ignore',
       stdout: 'inherit',
       stderr: 'inherit',

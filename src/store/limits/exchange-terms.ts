@@ -18,6 +18,9 @@ export type CounterReport =
 /** A call that waits: `[first asked, counter, amount, counter, amount, ...]`; counters by their place, from 1. */
 export type CallReport = readonly number[]
 
+/** The part of a counter's key that says what it counts. */
+export const counterMark = (kind: CounterKind): string => `:limit:${kind}:`
+
 /** How long after its last answered exchange a replica may spend what it holds. */
 export const spendMs = 10_000
 

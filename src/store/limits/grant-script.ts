@@ -24,7 +24,7 @@
  */
 import { redisScript } from '../redis/redis-connection.ts'
 import { windowMs } from '../../lib/sliding-window.ts'
-import { exchangeTimes as times, spendMs } from './exchange-terms.ts'
+import { counterMark, exchangeTimes as times, spendMs } from './exchange-terms.ts'
 import type { CallReport, CounterKind, CounterReport } from './exchange-terms.ts'
 import { localExchange } from './local-exchange.ts'
 
@@ -40,11 +40,12 @@ export interface LimitKeys {
 
 /** `installation`: its name, of characters that a key may have. */
 export function limitKeys(installation: string): LimitKeys {
-  const prefix = `{modelgate}:${installation}:limit`
+  const place = `{modelgate}:${installation}`
+  const prefix = `${place}:limit`
   return {
     replicas: `${prefix}-replicas`,
     mail: replica => `${prefix}-mail:${replica}`,
-    counter: (kind, scope) => `${prefix}:${kind}:${scope}`,
+    counter: (kind, scope) => `${place}${counterMark(kind)}${scope}`,
   }
 }
 

@@ -5,7 +5,7 @@
 import { windowMs } from '../../lib/sliding-window.ts'
 import type { Keyspace } from '../redis/keyspace.ts'
 import type { ScriptResult } from '../redis/redis-connection.ts'
-import { exchangeTimes as times } from './exchange-terms.ts'
+import { counterMark, exchangeTimes as times } from './exchange-terms.ts'
 import type { CallReport, CounterReport } from './exchange-terms.ts'
 
 /** What a call is decided as: taken, refused, or later. */
@@ -65,7 +65,7 @@ export function localExchange(keyspace: Keyspace, keys: readonly string[], value
  */
 export function forgetCalls(keyspace: Keyspace, prefix: string): void {
   for (const key of [...keyspace.keys]) {
-    if (!key.includes(':limit:parallel_requests:')) continue
+    if (!key.includes(counterMark('parallel_requests'))) continue
     for (const replica of [...keyspace.hash(key).keys()])
       if (replica.startsWith(prefix)) keyspace.hashDelete(key, replica)
   }
